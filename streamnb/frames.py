@@ -1,0 +1,52 @@
+"""Data frames to columns and back: whatever narwhals reads, pandas and polars among it.
+
+Law: a frame means what its rows mean as events; what comes back is of the caller's kind, under the caller's index.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from river.utils.dataframe import into_frame, to_native_frame, to_native_series
+
+from streamnb.encoder import Columns
+from streamnb.kernels import Floats
+from streamnb.tables import Label, by_label
+
+
+def columns(frame: Any) -> Columns:
+    """Return a frame, or an array [event, feature] whose features are then named 0, 1, ..., as columns."""
+    if isinstance(frame, np.ndarray):
+        if frame.ndim != 2:
+            raise ValueError(f"an array of events has the axes [event, feature]; got the shape {frame.shape}")
+        return Columns(range(frame.shape[1]), [_plain(column) for column in frame.T], len(frame))
+    table = nw.from_native(frame, eager_only=True)
+    return Columns(table.columns, [_plain(table[name]) for name in table.columns], len(table))
+
+
+def _plain(column: Any) -> Sequence[Any] | Floats:
+    """Return a column of numbers as an array of floats, any other as a list."""
+    if isinstance(column, np.ndarray):
+        return column.astype(np.float64, copy=False) if column.dtype.kind in "fiu" else column.tolist()
+    if column.dtype.is_numeric() and not column.dtype.is_decimal() and not column.null_count():
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+    values: list[Any] = column.to_list()
+    return values
+
+
+def probabilities(values: Floats, labels: Sequence[Label], like: Any) -> Any:
+    """Return probabilities [event, class] as a frame like the caller's, with a column for each label.
+
+    Frames other than pandas's name columns by strings: there the label's text stands for it.
+    """
+    frame = into_frame(like)
+    if not labels:
+        return frame.select([]).to_native()
+    columns = by_label(labels, values.T)
+    return to_native_frame(columns, like=frame)
+
+
+def series(values: Sequence[Any], like: Any) -> Any:
+    """Return a value for each event as a series like the caller's frame."""
+    return to_native_series(values, name=None, like=into_frame(like))

@@ -1,0 +1,167 @@
+"""The learned statistics: class labels, and the arrays that grow with features, values and classes.
+
+Law: a class keeps its number for ever, classes are numbered in the order of first sight, and growing changes no value.
+
+Slot 0 of every class axis is all classes together; class k has slot k + 1.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamnb.kernels import Floats, Integers
+from streamnb.values import is_nan, is_text
+
+Label = str | int | float | bool
+"""What can name a class."""
+
+NO_LABEL = -1
+"""The code of an event without a label."""
+
+
+_NO_CODES: dict[Label, int] = {}
+
+
+class Labels:
+    """The classes in the order of first sight, told apart by type as well as by value.
+
+    >>> labels = Labels([1, "1", True])
+    >>> list(labels), labels.encode(["1", None, True, 2])
+    ([1, '1', True], array([ 1, -1,  2,  3]))
+    """
+
+    def __init__(self, labels: Iterable[Label] = ()) -> None:
+        self.names: list[Label] = []
+        self._codes: dict[type, dict[Label, int]] = {str: {}, bool: {}, int: {}, float: {}}
+        for label in labels:
+            self.add(label)
+
+    def find(self, label: object) -> int | None:
+        """Return the code of a class, None for one not met."""
+        return self._codes.get(type(label), _NO_CODES).get(label)  # type: ignore[call-overload, no-any-return]
+
+    def add(self, label: Label) -> int:
+        """Return the code of a class, the next free one if it is new."""
+        codes = self._codes[type(label)]
+        code = codes.get(label)
+        if code is None:
+            code = codes[label] = len(self.names)
+            self.names.append(label)
+        return code
+
+    def encode(self, values: Iterable[object]) -> Integers:
+        """Return the codes [event] of labels, adding the classes that are new; None and NaN become NO_LABEL.
+
+        Raises ValueError, naming the event by its place, for what cannot be a class; no class is added then.
+        """
+        plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        types = set(map(type, plain))
+        if types <= {str} or types <= {bool} or types <= {int}:
+            for label in [as_label(value) for value in dict.fromkeys(plain)]:
+                self.add(label)
+            codes = self._codes.get(next(iter(types), str), _NO_CODES)
+            return np.fromiter(map(codes.__getitem__, plain), np.int64, len(plain))
+        labels = [
+            None if value is None or is_nan(value) else _label_at(place, value) for place, value in enumerate(plain)
+        ]
+        return np.array([NO_LABEL if label is None else self.add(label) for label in labels], dtype=np.int64)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.names)
+
+    def __getitem__(self, code: int) -> Label:
+        return self.names[code]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def as_label(value: object) -> Label:
+    """Return a value as the plain Python label of a class.
+
+    Raises ValueError for what cannot be one: anything but a string, a boolean, a finite number, an integer of 64 bits.
+
+    >>> as_label(np.int64(3)), as_label("yes")
+    (3, 'yes')
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, bool):
+        return plain
+    if isinstance(plain, str) and is_text(plain):
+        return str.__str__(plain)
+    if isinstance(plain, int) and -(2**63) <= plain < 2**63:
+        return int(plain)
+    if isinstance(plain, float) and math.isfinite(plain):
+        return float(plain) + 0.0  # -0.0 and 0.0 are one label
+    raise ValueError(
+        f"{value!r:.80} cannot be a class: a label is a string, a boolean, a finite number or an integer of 64 bits"
+    )
+
+
+def by_label(labels: Sequence[Label], values: Sequence[Any] | NDArray[Any]) -> dict[Label, Any]:
+    """Return the value of each class by its label; labels that Python takes for equal, like 1 and True, share a sum."""
+    named = dict(zip(labels, values))  # noqa: B905 - of one length by construction, and checking takes half as long again
+    if len(named) < len(labels):
+        named = {}
+        for label, value in zip(labels, values, strict=True):
+            named[label] = named[label] + value if label in named else value
+    return named
+
+
+def _label_at(place: int, value: object) -> Label:
+    try:
+        return as_label(value)
+    except ValueError as error:
+        raise ValueError(f"event {place}: {error}") from None
+
+
+class Moments:
+    """Weight, mean and sum of squared deviations of each numeric feature in each class.
+
+    `array` has the axes [feature, moment, slot], with room to spare on the first and the last.
+    """
+
+    def __init__(self) -> None:
+        self.array: Floats = np.zeros((0, 3, 1))
+
+    def reserve(self, features: int, slots: int) -> None:
+        """Make room for so many features and slots; what is new is zero."""
+        self.array = grown(self.array, (features, 3, slots))
+
+
+class Counts:
+    """How often each value of each categorical feature came with each class.
+
+    `array` [column, slot] counts values, `totals` [feature, slot] the events that had the feature, `distinct` [feature]
+    the values seen; `owner` [column] is the feature of each column. All have room to spare.
+    """
+
+    def __init__(self) -> None:
+        self.array: Floats = np.zeros((0, 1))
+        self.totals: Floats = np.zeros((0, 1))
+        self.distinct: Floats = np.zeros(0)
+        self.owner: Integers = np.zeros(0, dtype=np.int64)
+
+    def reserve(self, features: int, owners: Sequence[int], slots: int) -> None:
+        """Make room for so many features and slots and for a column per owner; what is new is zero."""
+        self.array = grown(self.array, (len(owners), slots))
+        self.totals = grown(self.totals, (features, slots))
+        self.distinct = grown(self.distinct, (features,))
+        self.owner = grown(self.owner, (len(owners),))
+        self.owner[: len(owners)] = owners
+
+
+_Array = TypeVar("_Array", Floats, Integers)
+
+
+def grown(array: _Array, needed: tuple[int, ...]) -> _Array:
+    """Return the array itself if it is large enough, or else a copy with each short axis at least doubled."""
+    if all(have >= need for have, need in zip(array.shape, needed, strict=True)):
+        return array
+    shape = [have if have >= need else max(need, 2 * have) for have, need in zip(array.shape, needed, strict=True)]
+    larger = np.zeros(shape, dtype=array.dtype)
+    larger[tuple(slice(have) for have in array.shape)] = array
+    return larger

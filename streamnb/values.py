@@ -1,0 +1,121 @@
+"""What one value of an event is: a number, a category, missing, or bad.
+
+Law: the answer depends on the value and on the kind of its feature alone, never on what came before.
+"""
+
+import math
+import numbers
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from streamnb.kernels import LARGEST
+
+Kind = Literal["numeric", "categorical"]
+FeatureName = str | int
+Category = str | bool | int | float
+
+NUMERIC: Final = "numeric"
+CATEGORICAL: Final = "categorical"
+KINDS: Final[tuple[Kind, ...]] = (NUMERIC, CATEGORICAL)
+MISSING: Final = "missing"
+BAD: Final = "bad"
+
+Reading = tuple[Literal["numeric", "categorical", "missing", "bad"], Any]
+"""What a value is, and the plain Python number or category that stands for it."""
+
+_MISSING_TYPES = {"NAType", "NaTType"}  # pandas's own, told by name since pandas need not be installed
+_NOTHING: Reading = (MISSING, None)
+_SPOILED: Reading = (BAD, None)
+
+
+def read(value: object, kind: Kind | None, text: bool) -> Reading:
+    """Return what a value is for a feature of some kind.
+
+    Parameters
+    ----------
+    kind
+        The kind of the feature, None where nothing has fixed it yet.
+    text
+        Whether text may stand for a number.
+
+    A categorical feature takes text, booleans and numbers; a numeric one numbers short of `LARGEST`.
+
+    >>> read("3.5", None, text=False), read("3.5", None, text=True), read("high", "numeric", text=True)
+    (('categorical', '3.5'), ('numeric', 3.5), ('bad', None))
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value).__name__ in _MISSING_TYPES:
+        return _NOTHING
+    if isinstance(value, str):
+        return _read_text(str.__str__(value), kind, text)
+    if isinstance(value, bool):
+        return _SPOILED if kind == NUMERIC else (CATEGORICAL, value)
+    if isinstance(value, numbers.Real | Decimal):
+        return _read_number(value, kind)
+    return _SPOILED
+
+
+def _read_text(value: str, kind: Kind | None, text: bool) -> Reading:
+    if not is_text(value):
+        return _SPOILED
+    if kind != CATEGORICAL and text:
+        try:
+            number = as_number(value)
+        except ValueError:
+            number = math.inf
+        if math.isnan(number):
+            return _NOTHING
+        if abs(number) < LARGEST:
+            return NUMERIC, number
+    return _SPOILED if kind == NUMERIC else (CATEGORICAL, value)
+
+
+def _read_number(value: Any, kind: Kind | None) -> Reading:
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond any float
+        return _SPOILED
+    if math.isnan(number):
+        return _NOTHING
+    if abs(number) >= LARGEST:
+        return _SPOILED
+    if kind != CATEGORICAL:
+        return NUMERIC, number
+    if isinstance(value, int):
+        return (CATEGORICAL, int(value)) if -(2**63) <= value < 2**63 else _SPOILED
+    return CATEGORICAL, int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def as_number(text: str) -> float:
+    """Return the number that a text stands for; ValueError if it stands for none.
+
+    >>> as_number(" 1e3 ")
+    1000.0
+    """
+    if "_" in text:  # Python reads 1_000 as a number; in data it is a name
+        raise ValueError(f"{text!r} is not a number")
+    return float(text)
+
+
+def category_key(value: Category) -> object:
+    """Return what a vocabulary knows a category by: 1 and 1.0 are one category, "1" and True are others."""
+    return value if isinstance(value, str | bool) else ("number", value)
+
+
+def is_text(value: str) -> bool:
+    """Tell whether a string can be written as UTF-8: one with lone surrogates cannot."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_nan(value: object) -> bool:
+    """Tell whether a value is a float that is not a number."""
+    return isinstance(value, float) and math.isnan(value)
