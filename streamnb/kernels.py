@@ -80,7 +80,7 @@ def compiled(function: _Kernel) -> _Kernel:
 
 @compiled
 def pooled_variance(moments: Floats, feature: int, classes: int) -> float:
-    """Return the variance of a feature within its classes; its variance over all of them counts as one observation more.
+    """Return the variance of a feature within its classes, with its variance over all of them as one observation more.
 
     Zero for a feature that never varied by more than rounding: such a feature tells the classes nothing.
     """

@@ -57,6 +57,8 @@ class Labels:
 
         Raises ValueError, naming the event by its place, for what cannot be a class; no class is added then.
         """
+        if isinstance(values, np.ndarray) and values.dtype.kind in "bi":
+            return self._encode_integers(values)
         plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
         types = set(map(type, plain))
         if types <= {str} or types <= {bool} or types <= {int}:
@@ -68,6 +70,14 @@ class Labels:
             None if value is None or is_nan(value) else _label_at(place, value) for place, value in enumerate(plain)
         ]
         return np.array([NO_LABEL if label is None else self.add(label) for label in labels], dtype=np.int64)
+
+    def _encode_integers(self, values: NDArray[Any]) -> Integers:
+        """Do what `encode` does, sorting an array of integers or booleans instead of looking each of them up."""
+        distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+        codes = np.empty(len(distinct), dtype=np.int64)
+        for place in np.argsort(first).tolist():
+            codes[place] = self.add(distinct[place].item())
+        return codes[inverse]
 
     def __iter__(self) -> Iterator[Label]:
         return iter(self.names)

@@ -1,0 +1,210 @@
+"""The command streamnb.
+
+Law: an error is one sentence on standard error and exit status 2, never a traceback. What only some commands need is
+imported by them: help and mistakes answer at once.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args, get_origin
+from typing import Literal as LiteralType
+
+import click
+
+from consumers.config import Config, Setting, load, settings
+from consumers.errors import InterruptedRunError, RefusalError
+
+_ALL = {setting.name for setting in settings()}
+_STATE_ONLY = {"snapshots", "keep_snapshots", "snapshot_records", "snapshot_seconds"}
+_EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters"}
+_PREDICTED = {"inputs", "format", "id", "output", "dead_letters", "max_record_bytes"}
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _configured(names: set[str]) -> Callable[[_Command], _Command]:
+    """Give a command a flag for each of the named settings, and the inputs as arguments."""
+
+    def decorate(command: _Command) -> _Command:
+        for setting in reversed(settings()):
+            if setting.name in names:
+                command = _flag(setting)(command)
+        return click.option("--config", "file", metavar="FILE", help="A TOML file of settings; flags go before it.")(
+            command
+        )
+
+    return decorate
+
+
+def _flag(setting: Setting) -> Callable[[_Command], _Command]:
+    if setting.name == "inputs":
+        return click.argument("inputs", nargs=-1)
+    kind: Any = setting.type
+    if get_origin(kind) is LiteralType:
+        kind = click.Choice(get_args(kind))
+    default = ", ".join(setting.default) if setting.several else str(setting.default)
+    return click.option(
+        "--" + setting.name.replace("_", "-"),
+        setting.name,
+        type=kind,
+        is_flag=False,
+        multiple=setting.several,
+        default=() if setting.several else None,
+        help=setting.description + (f"  [default: {default}]" if default else ""),
+    )
+
+
+def _config(file: str | None, flags: dict[str, Any]) -> Config:
+    """Return the settings of a file with the flags that were given laid over them."""
+    return load(file, {name: value for name, value in flags.items() if value is not None and value != ()})
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="streamnb")
+def cli() -> None:
+    """Naive Bayes for streams of events: predicts, learns as labels come, goes on where it stopped."""
+
+
+@cli.command()
+@_configured(_ALL)
+def run(file: str | None, **flags: Any) -> None:
+    """Predict each event, then learn it if it has a label."""
+    config = _config(file, flags)
+    _run(config, emit=True)
+
+
+@cli.command()
+@_configured(_ALL - {"output"})
+def train(file: str | None, **flags: Any) -> None:
+    """Learn and measure; write no predictions."""
+    _run(_config(file, flags), emit=False)
+
+
+def _run(config: Config, *, emit: bool) -> None:
+    """Run, then show the report and where everything is."""
+    from consumers import programs, report
+
+    console = _console()
+    state = programs.run(config, console, emit=emit, keep=True)
+    report.show_report(console, report.summary(state))
+    _where(console, {"predictions": config.output} if emit else {}, config)
+    console.print(f"snapshots: {config.snapshots}")
+
+
+@cli.command()
+@click.argument("snapshot")
+@_configured(_PREDICTED)
+def predict(snapshot: str, file: str | None, **flags: Any) -> None:
+    """Predict with the model of SNAPSHOT, a file or a folder of them; learn nothing."""
+    from consumers import programs, report
+
+    config, console = _config(file, flags), _console()
+    state = programs.predict(config, console, snapshot)
+    report.show_report(console, report.summary(state))
+    _where(console, {"predictions": config.output}, config)
+
+
+@cli.command()
+@_configured(_EVALUATED)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def evaluate(file: str | None, as_json: bool, **flags: Any) -> None:
+    """Predict, learn and measure; write nothing but the report."""
+    from consumers import programs, report
+
+    state = programs.run(_config(file, flags), _console(), emit=False, keep=False)
+    if as_json:
+        click.echo(json.dumps(report.summary(state)))
+    else:
+        report.show_report(_console(stderr=False), report.summary(state))
+
+
+@cli.command()
+@click.argument("snapshot")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--top", default=5, show_default=True, type=click.IntRange(min=0), help="Values to show of a feature.")
+def inspect(snapshot: str, as_json: bool, top: int) -> None:
+    """Show what is in SNAPSHOT, a file or a folder of them."""
+    from consumers import programs, report
+    from streamnb.describe import describe
+
+    state, recorded, lengths = programs.read_snapshot(snapshot)
+    described = describe(state.model, top)
+    positions = [
+        {"stream": stream, "partition": partition, "offset": offset}
+        for (stream, partition), offset in state.positions.items()
+    ]
+    if as_json:
+        whole = {"model": described, "report": report.summary(state), "positions": positions}
+        click.echo(json.dumps({**whole, "settings": recorded, "outputs": lengths}))
+        return
+    console = _console(stderr=False)
+    report.show_model(console, described)
+    report.show_report(console, report.summary(state))
+    for place in positions:
+        console.print(f"read {place['stream']} (partition {place['partition']}) up to offset {place['offset']:,}")
+
+
+@cli.command("config")
+@click.option("--config", "file", metavar="FILE", help="A TOML file of settings to lay over the defaults.")
+def show_config(file: str | None) -> None:
+    """Print every setting with its value and its meaning, as TOML."""
+    config = load(file, {})
+    for setting in settings():
+        value = getattr(config, setting.name)
+        shown = json.dumps(list(value) if setting.several else value, ensure_ascii=False)
+        click.echo(f"{setting.name} = {shown}  # {setting.description}")
+
+
+@cli.command()
+@click.option("--folder", default="streamnb-demo", show_default=True, help="Where the stream and the results go.")
+def demo(folder: str) -> None:
+    """Run on a real stream that river ships: 49,097 sensor readings of a space shuttle, anomalies labelled."""
+    from consumers.demo import write_stream
+
+    stream = write_stream(folder)
+    config = load(
+        None,
+        {
+            "inputs": (stream,),
+            "label": "anomaly",
+            "output": f"{folder}/predictions.jsonl",
+            "dead_letters": f"{folder}/dead-letters.jsonl",
+            "snapshots": f"{folder}/snapshots",
+        },
+    )
+    _run(config, emit=True)
+
+
+def _console(*, stderr: bool = True) -> Any:
+    from rich.console import Console
+
+    return Console(stderr=stderr, soft_wrap=True, highlight=False)
+
+
+def _where(console: Any, outputs: dict[str, str], config: Config) -> None:
+    for name, path in {**outputs, "dead letters": config.dead_letters}.items():
+        console.print(f"{name}: {'standard output' if path == '-' else path}")
+
+
+def main() -> None:
+    """Run the command, and say what went wrong in one sentence."""
+    try:
+        cli.main(prog_name="streamnb", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except BrokenPipeError:  # whoever read standard output has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except RefusalError as error:
+        click.echo(f"streamnb: {error}", err=True)
+        sys.exit(2)
+    except InterruptedRunError as error:
+        click.echo(f"streamnb: {error}", err=True)
+        sys.exit(128 + error.signal)
+
+
+if __name__ == "__main__":
+    main()

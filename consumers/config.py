@@ -1,0 +1,152 @@
+"""The settings: TOML and flags to one frozen, checked Config; every default is here.
+
+Law: a wrong key or value is named, with what is allowed, before anything is touched.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from consumers.errors import ConfigError
+
+Names = tuple[str, ...]
+Kind = Literal["numeric", "categorical"]  # as in streamnb.values, which help need not wait for
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All settings. A flag is the name with dashes; a key of the TOML file is the name as it stands."""
+
+    inputs: Annotated[
+        Names,
+        Meta(min_length=1, description="Files to read, in order (.gz and .zst are unpacked); - is standard input."),
+    ] = ("-",)
+    format: Annotated[
+        Literal["auto", "jsonl", "csv"],
+        Meta(description="How to read them: jsonl, csv, or auto to go by their names (.csv is CSV)."),
+    ] = "auto"
+    label: Annotated[str, Meta(min_length=1, description="The key of the label.")] = "label"
+    id: Annotated[str, Meta(min_length=1, description="The key of the id that goes with the prediction.")] = "id"
+    ignore: Annotated[Names, Meta(description="Keys to leave out.")] = ()
+    numeric: Annotated[Names, Meta(description="Features declared numeric; text may stand for their numbers.")] = ()
+    categorical: Annotated[
+        Names, Meta(description="Features declared categorical, such as codes that look like numbers.")
+    ] = ()
+    output: Annotated[str, Meta(min_length=1, description="Where predictions go; - is standard output.")] = (
+        "predictions.jsonl"
+    )
+    dead_letters: Annotated[str, Meta(min_length=1, description="Where records go that could not be used.")] = (
+        "dead-letters.jsonl"
+    )
+    max_record_bytes: Annotated[int, Meta(ge=1, description="A record larger than this is a dead letter.")] = 1 << 20
+    snapshots: Annotated[str, Meta(min_length=1, description="The folder of the snapshots.")] = "snapshots"
+    keep_snapshots: Annotated[int, Meta(ge=1, description="How many snapshots to keep.")] = 3
+    snapshot_records: Annotated[int, Meta(ge=1, description="Records between two snapshots at the most.")] = 100_000
+    snapshot_seconds: Annotated[float, Meta(gt=0, description="Seconds between two snapshots at the most.")] = 60.0
+    smoothing: Annotated[float, Meta(ge=0, description="Weight added to the count of each category.")] = 1.0
+    variance_prior: Annotated[
+        float, Meta(ge=0, description="Observations that a feature's pooled variance counts for in that of each class.")
+    ] = 5.0
+    unbiased: Annotated[bool, Meta(description="Whether variances divide by n - 1 instead of n.")] = False
+    prior_smoothing: Annotated[float, Meta(ge=0, description="Weight added to that of each class in the prior.")] = 0.0
+
+    def kinds(self) -> dict[str | int, Kind]:
+        """Return the declared kinds by feature."""
+        declared: dict[str | int, Kind] = dict.fromkeys(self.numeric, "numeric")
+        return declared | dict.fromkeys(self.categorical, "categorical")
+
+    def state_settings(self) -> dict[str, Any]:
+        """Return the settings that a learned state depends on: a snapshot fits only the same."""
+        return {name: getattr(self, name) for name in STATE_SETTINGS}
+
+
+STATE_SETTINGS = (
+    "label",
+    "ignore",
+    "numeric",
+    "categorical",
+    "smoothing",
+    "variance_prior",
+    "unbiased",
+    "prior_smoothing",
+)
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One setting: its name, the type of its value (of each, where there may be several), its default, its meaning."""
+
+    name: str
+    type: Any
+    several: bool
+    default: Any
+    description: str
+
+    @property
+    def allowed(self) -> str:
+        """What a value may be, in words."""
+        if get_origin(self.type) is Literal:
+            return "one of " + ", ".join(get_args(self.type))
+        words = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}[self.type]
+        return f"a list, each of them {words}" if self.several else words
+
+
+def settings() -> list[Setting]:
+    """Return every setting, in order."""
+    hints = get_type_hints(Config, include_extras=True)
+    found = []
+    for field in msgspec.structs.fields(Config):
+        kind, meta = get_args(hints[field.name])
+        several = kind is Names or get_origin(kind) is tuple
+        found.append(Setting(field.name, str if several else kind, several, field.default, meta.description))
+    return found
+
+
+def load(path: str | None, flags: Mapping[str, Any]) -> Config:
+    """Return the settings of a TOML file, if any, with the flags laid over them.
+
+    Raises ConfigError.
+    """
+    return check({**(_read(path) if path else {}), **flags})
+
+
+def check(values: Mapping[str, Any]) -> Config:
+    """Return settings as a Config; ConfigError names the first that cannot be."""
+    known = {setting.name: setting for setting in settings()}
+    for name in values:
+        if name not in known:
+            raise ConfigError(f"{name} is no setting: the settings are {', '.join(known)}")
+    try:
+        config = msgspec.convert(values, Config)
+    except msgspec.ValidationError as error:
+        found = re.search(r"\$\.(\w+)", str(error))
+        if not found:
+            raise ConfigError(str(error)) from error
+        name = found[1]
+        bound = str(error).partition(" - at")[0]
+        raise ConfigError(f"{name} is {values[name]!r}: it must be {known[name].allowed} ({bound})") from error
+    _check_names(config)
+    return config
+
+
+def _check_names(config: Config) -> None:
+    """Raise ConfigError where one name is given two parts to play."""
+    parts = [("label", (config.label,)), ("id", (config.id,)), ("ignore", config.ignore)]
+    parts += [("numeric", config.numeric), ("categorical", config.categorical)]
+    seen: dict[str, str] = {}
+    for part, names in parts:
+        for name in names:
+            if seen.setdefault(name, part) != part:
+                raise ConfigError(f"{part} is given {name!r}, and so is {seen[name]}: a key can be only one of them")
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"config file {path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"config file {path} is not TOML: {error}") from error

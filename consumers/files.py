@@ -1,0 +1,230 @@
+"""Files and standard streams: bytes in, plain or compressed, cut into lines; lines out.
+
+Law: offsets count the bytes of the uncompressed content; an output holds exactly as many bytes as its length says.
+"""
+
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import accumulate, repeat
+from operator import add
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, Protocol
+
+import zstandard
+
+from consumers.errors import FileError
+
+STANDARD = "-"
+"""The name of standard input and output."""
+
+_CHUNK = 1 << 18  # bytes read at a time: some thousand events, a few milliseconds of work
+_COMPRESSED_CHUNK = 1 << 16  # grows a thousandfold at the most
+
+
+class CutShortError(Exception):
+    """Compressed content that ends where it should not.
+
+    `rest` is the unfinished line at its end, which begins at `offset`; `end` is where the content ends.
+    """
+
+    rest = b""
+    offset = 0
+    end = 0
+
+
+class Lines(NamedTuple):
+    """Whole lines without their ends, where each begins, and where the next one will."""
+
+    lines: list[bytes]
+    offsets: list[int]
+    end: int
+
+
+def read_lines(path: str, offset: int, limit: int) -> Iterator[Lines]:
+    """Yield the lines of a file, or of standard input, from an offset on, as they come.
+
+    A line over the limit, in bytes, is cut off after the first byte too many. The last line needs no end.
+
+    Raises FileError for a file that cannot be read or ends before the offset, CutShortError at the end of content that
+    was cut short.
+    """
+    rest, lost = b"", 0
+    try:
+        for chunk in _content(path, offset):
+            if len(rest) > limit:  # in the middle of a line too long to keep
+                before, found, chunk = chunk.partition(b"\n")  # noqa: PLW2901 - the rest of it is what is to be read
+                lost += len(before)
+                if not found:
+                    continue
+                end = offset + len(rest) + lost + 1
+                yield Lines([rest], [offset], end)
+                rest, lost, offset = b"", 0, end
+            lines = (rest + chunk).split(b"\n")
+            rest = lines.pop()
+            if lines:
+                offsets = list(accumulate(map(add, map(len, lines), repeat(1)), initial=offset))
+                offset = offsets.pop()
+                yield Lines(lines, offsets, offset)
+            lost = max(len(rest) - limit - 1, 0)
+            rest = rest[: limit + 1]
+    except CutShortError as cut:
+        cut.rest, cut.offset, cut.end = rest, offset, offset + len(rest) + lost
+        raise
+    if rest:
+        yield Lines([rest], [offset], offset + len(rest) + lost)
+
+
+def _content(path: str, offset: int) -> Iterator[bytes]:
+    """Yield the uncompressed content of a file from an offset on."""
+    if path == STANDARD:
+        while chunk := os.read(sys.stdin.fileno(), _CHUNK):  # what there is, without waiting for more
+            yield chunk
+        return
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            if path.endswith(".gz"):
+                chunks = _decompressed(file, lambda: zlib.decompressobj(zlib.MAX_WBITS | 16))
+            elif path.endswith(".zst"):
+                chunks = _decompressed(file, lambda: zstandard.ZstdDecompressor().decompressobj())
+            else:
+                offset -= file.seek(min(offset, file.seek(0, os.SEEK_END)))
+                chunks = iter(lambda: file.read(_CHUNK), b"")
+            for chunk in chunks:
+                if len(chunk) > offset:
+                    yield chunk[offset:] if offset else chunk
+                offset = max(offset - len(chunk), 0)
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from error
+    if offset:
+        raise FileError(
+            f"{path} is {offset} bytes shorter than where the last run stopped reading it: "
+            "give the file that was read then, or begin anew with another folder for snapshots"
+        )
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _decompressed(file: BinaryIO, begin: Callable[[], _Decompressor]) -> Iterator[bytes]:
+    """Yield the content of a file of one or more compressed frames."""
+    frame = None
+    while data := file.read(_COMPRESSED_CHUNK):
+        while data:
+            frame = frame or begin()
+            try:
+                content = frame.decompress(data)
+            except (zlib.error, zstandard.ZstdError) as error:
+                raise CutShortError(str(error)) from error
+            if content:
+                yield content
+            data = frame.unused_data if frame.eof else b""
+            frame = None if frame.eof else frame
+    if frame is not None:
+        raise CutShortError("the compressed content has no end")
+
+
+class FileSink:
+    """Lines appended to a file.
+
+    Parameters
+    ----------
+    path
+        The file, made where it is not.
+    length
+        How many of its bytes the last snapshot accounts for: what comes after them is cut off. None if no snapshot
+        knows the file: then it must not hold anything.
+
+    Raises FileError for a file that cannot be written to, or is shorter than its length.
+    """
+
+    def __init__(self, path: str, length: int | None) -> None:
+        self.path = path
+        check_output(path, length)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        os.ftruncate(self._file, length or 0)
+        self._length = os.lseek(self._file, 0, os.SEEK_END)
+
+    def write(self, lines: bytes) -> None:
+        """Append lines."""
+        view = memoryview(lines)
+        while view:
+            try:
+                written = os.write(self._file, view)
+            except OSError as error:
+                raise FileError(f"{self.path} cannot be written: {error.strerror}") from error
+            self._length += written
+            view = view[written:]
+
+    def flush(self) -> int:
+        """Return how many bytes the file holds; each write has gone to the operating system."""
+        return self._length
+
+    def sync(self) -> None:
+        """Return when what was written is safe on the disk."""
+        os.fsync(self._file)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+class StandardSink:
+    """Lines written to standard output; what is out cannot be taken back, so a killed run may repeat some."""
+
+    path = STANDARD
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def write(self, lines: bytes) -> None:
+        """Append lines."""
+        sys.stdout.buffer.write(lines)
+        sys.stdout.buffer.flush()
+        self._length += len(lines)
+
+    def flush(self) -> int:
+        """Return how many bytes were written."""
+        return self._length
+
+    def sync(self) -> None:
+        """Do nothing: a stream is no disk."""
+
+    def close(self) -> None:
+        """Do nothing: the stream is Python's to close."""
+
+
+def check_input(path: str) -> None:
+    """Raise FileError unless a file can be read."""
+    try:
+        if path != STANDARD:
+            Path(path).open("rb").close()
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def check_output(path: str, length: int | None) -> None:
+    """Raise FileError unless a `FileSink` of this length can be opened, and change nothing."""
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise FileError(f"{path} cannot be written: there is no folder {file.parent}")
+    if file.is_dir():
+        raise FileError(f"{path} cannot be written: it is a folder")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise FileError(f"{path} cannot be written: permission denied")
+    size = file.stat().st_size if file.exists() else 0
+    if length is None and size > 0:
+        raise FileError(f"{path} is there already, and no snapshot accounts for it: move it away, or name another file")
+    if size < (length or 0):
+        raise FileError(
+            f"{path} has {size} bytes, and the last snapshot accounts for {length}: put the file back, "
+            "or begin anew with another folder for snapshots and another output"
+        )

@@ -1,0 +1,91 @@
+"""Bytes to events, and predictions and dead letters to bytes: JSON both ways.
+
+Law: no record is lost; what cannot be read becomes a dead letter with its bytes and the reason.
+"""
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import orjson
+
+from consumers.records import NOT_AN_OBJECT, NOT_JSON, TOO_LARGE, DeadLetter, Position, Prediction
+
+_LINES = msgspec.json.Encoder()
+
+
+def parse(
+    records: Sequence[bytes], offsets: Sequence[int], limit: int
+) -> tuple[list[dict[str, Any]], list[int], Sequence[bytes], list[DeadLetter]]:
+    """Return the events among some records, with their offsets and bytes, and the dead letters among them.
+
+    >>> parse([b'{"a": 1}', b'[2]', b'{"b": NaN}'], [0, 10, 20], limit=100)[0]
+    [{'a': 1}, {'b': nan}]
+    """
+    try:
+        events = list(map(orjson.loads, records))
+    except orjson.JSONDecodeError:
+        events = []
+    if len(events) == len(records) and set(map(type, events)) <= {dict} and max(map(len, records), default=0) <= limit:
+        return events, list(offsets), records, []
+    events, kept, raw, dead = [], [], [], []
+    for record, offset in zip(records, offsets, strict=True):
+        if not record or record.isspace():  # a blank line is no record
+            continue
+        read = parse_one(record, limit)
+        if isinstance(read, dict):
+            events.append(read)
+            kept.append(offset)
+            raw.append(record)
+        else:
+            dead.append(DeadLetter(offset, record[:limit], *read))
+    return events, kept, raw, dead
+
+
+def parse_one(record: bytes, limit: int) -> dict[str, Any] | tuple[str, str]:
+    """Return the event that a record is, or the reason and the detail why it is none.
+
+    What orjson refuses gets a second reading by Python's own, more lenient parser: NaN, Infinity and numbers beyond
+    any float are not JSON, but programs write them.
+    """
+    if len(record) > limit:
+        return TOO_LARGE, f"more than {limit} bytes"
+    try:
+        event = orjson.loads(record)
+    except orjson.JSONDecodeError as error:
+        try:
+            event = json.loads(record.decode(), parse_int=_integer)
+            orjson.dumps(event)  # refuses text that is not Unicode, which could not be written out again
+        except (ValueError, TypeError, RecursionError):
+            return NOT_JSON, str(error)
+    return event if isinstance(event, dict) else (NOT_AN_OBJECT, f"a JSON {type(event).__name__}")
+
+
+def _integer(text: str) -> int | float:
+    """Return an integer of up to 64 bits as it is, a longer one as a float, as orjson does."""
+    number = float(text)
+    return int(text) if abs(number) < 2**63 else number
+
+
+def prediction_lines(predictions: Sequence[Prediction]) -> bytes:
+    """Return a line of JSON for each prediction."""
+    return _LINES.encode_lines(predictions)
+
+
+def dead_letter_line(position: Position, letter: DeadLetter) -> bytes:
+    """Return a line of JSON with the keys stream, partition, offset, reason, detail, and text or else base64."""
+    try:
+        content = {"text": letter.raw.decode()}
+    except UnicodeDecodeError:
+        content = {"base64": base64.b64encode(letter.raw).decode()}
+    line = {
+        "stream": position.stream,
+        "partition": position.partition,
+        "offset": letter.offset,
+        "reason": letter.reason,
+        "detail": letter.detail,
+        **content,
+    }
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,178 @@
+"""The programs behind the commands: settings to a loop with its source, sinks and store, and what comes out.
+
+Law: what can be found wrong is found before anything is touched.
+"""
+
+import gc
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from consumers.config import Config
+from consumers.errors import ConfigError, FileError
+from consumers.files import STANDARD, FileSink, StandardSink, check_input, check_output
+from consumers.inputs import FileSource
+from consumers.interrupts import Interrupts
+from consumers.loop import Fields, Loop, SnapshotPolicy, State
+from consumers.records import Sink
+from consumers.report import Watch
+from consumers.snapshots import SnapshotFolder
+from streamnb.naive_bayes import NaiveBayes
+from streamnb.snapshot import SnapshotError
+
+
+def run(config: Config, console: Console, *, emit: bool, keep: bool) -> State:
+    """Read the inputs to their end, predicting and learning; return what is known then.
+
+    Parameters
+    ----------
+    emit
+        Whether predictions are written.
+    keep
+        Whether dead letters are written and snapshots are kept; with a snapshot there, go on from it.
+
+    Raises FileError or ConfigError, before anything is touched.
+    """
+    _check_inputs(config)
+    store = SnapshotFolder(config.snapshots, config.keep_snapshots) if keep else None
+    state: State | None = None
+    lengths: dict[str, int] = {}
+    if store is not None:
+        found = store.newest(State.from_bytes, console.print)
+        store.check()
+        if found is not None:
+            state, recorded, lengths = found
+            _check_same(config, recorded)
+            console.print(f"going on from the snapshot at record {state.tally.records:,} in {config.snapshots}")
+    state = state or State(new_model(config))
+    _loop(config, state, console, lengths, learn=True, emit=emit, bury=keep, store=store)
+    return state
+
+
+def predict(config: Config, console: Console, path: str) -> State:
+    """Predict the inputs with the model of a snapshot, learning nothing; return what is known then.
+
+    Raises FileError, before anything is touched.
+    """
+    _check_inputs(config)
+    loaded, recorded, _ = read_snapshot(path)
+    state = State(loaded.model)
+    config = msgspec.structs.replace(
+        config, **{name: recorded[name] for name in ("label", "ignore") if name in recorded}
+    )
+    _loop(config, state, console, {}, learn=False, emit=True, bury=True, store=None)
+    return state
+
+
+def new_model(config: Config) -> NaiveBayes:
+    """Return the model that the settings ask for."""
+    try:
+        return NaiveBayes(
+            smoothing=config.smoothing,
+            variance_prior=config.variance_prior,
+            unbiased=config.unbiased,
+            prior_smoothing=config.prior_smoothing,
+            kinds=config.kinds(),
+        )
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
+def read_snapshot(path: str) -> tuple[State, dict[str, Any], dict[str, int]]:
+    """Return the state, the settings and the lengths of a snapshot: a file, or the newest good one of a folder.
+
+    Raises FileError.
+    """
+    if Path(path).is_dir():
+        found = SnapshotFolder(path, 1).newest(State.from_bytes, lambda _: None)
+        if found is None:
+            raise FileError(f"there is no snapshot in the folder {path}")
+        return found
+    try:
+        return State.from_bytes(Path(path).read_bytes())
+    except OSError as error:
+        raise FileError(f"snapshot {path} cannot be read: {error.strerror}") from error
+    except SnapshotError as error:
+        raise FileError(f"snapshot {path} cannot be used: {error}") from error
+
+
+def _check_inputs(config: Config) -> None:
+    for path in config.inputs:
+        check_input(path)
+    if len(set(config.inputs)) < len(config.inputs):
+        raise ConfigError("inputs names a file twice: each is read once")
+
+
+def _check_same(config: Config, recorded: dict[str, Any]) -> None:
+    """Raise ConfigError where a snapshot was made under other settings."""
+    for name, value in config.state_settings().items():
+        was = recorded.get(name)
+        now = list(value) if isinstance(value, tuple) else value
+        if was != now:
+            raise ConfigError(
+                f"{name} is {now!r}, and the snapshots in {config.snapshots} were made with {was!r}: "
+                "give the same, or another folder for snapshots"
+            )
+
+
+def _loop(
+    config: Config,
+    state: State,
+    console: Console,
+    lengths: dict[str, int],
+    *,
+    learn: bool,
+    emit: bool,
+    bury: bool,
+    store: SnapshotFolder | None,
+) -> None:
+    """Open the outputs, run a loop over the inputs, and close what was opened."""
+    wanted = ((config.output, emit), (config.dead_letters, bury))
+    for path, used in wanted:
+        if used and path != STANDARD:
+            check_output(path, lengths.get(path))
+    with ExitStack() as stack:
+        stack.enter_context(_few_collections())
+        predictions, dead_letters = (_open(stack, path, lengths) if used else None for path, used in wanted)
+        if store is not None:
+            stack.callback(store.close)  # before the outputs that its snapshots account for
+        Loop(
+            state,
+            Fields(config.label, config.id, config.ignore),
+            learn=learn,
+            predictions=predictions,
+            dead_letters=dead_letters,
+            store=store,
+            settings=config.state_settings(),
+            policy=SnapshotPolicy(config.snapshot_records, config.snapshot_seconds),
+            clock=time.monotonic,
+            watch=stack.enter_context(Watch(console, state, time.monotonic)),
+            interrupts=stack.enter_context(Interrupts()),
+        ).run(FileSource(config.inputs, config.format, config.max_record_bytes))
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Keep Python's collector from going through all that lives, again and again, for events that hold no cycles.
+
+    Left alone it takes a third of the time of a run, most of it for the modules that were imported.
+    """
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(100_000, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+
+
+def _open(stack: ExitStack, path: str, lengths: dict[str, int]) -> Sink:
+    sink = StandardSink() if path == STANDARD else FileSink(path, lengths.get(path))
+    stack.callback(sink.close)
+    return sink

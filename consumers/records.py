@@ -1,0 +1,113 @@
+"""The words of the loop: Position, Batch, DeadLetter, and what a Source, a Sink and a Store must do.
+
+Law: a position is where to read on; who resumes there reads each record exactly once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from streamnb.tables import Label
+
+NOT_JSON = "not JSON"
+NOT_AN_OBJECT = "not an object"
+NOT_A_LABEL = "its label cannot be a class"
+TOO_LARGE = "too large"
+CUT_SHORT = "cut short"
+NOT_CSV = "not CSV"
+WRONG_CELLS = "wrong number of cells"
+
+
+class Position(NamedTuple):
+    """The next offset to read of a partition of a stream; for a file, the next byte of its content."""
+
+    stream: str
+    partition: int
+    offset: int
+
+
+class Prediction(msgspec.Struct, frozen=True, gc=False):
+    """What is written of an event: a line of JSON with these keys.
+
+    `id` is the event's own, null where it has none or a list or an object for one; `label` the most probable class, null
+    before any was learned; `probabilities` are pairs of a label and its probability, for each class learned by then
+    (labels keep their type, which the keys of a JSON object cannot); `stream`, `partition` and `offset` tell where the
+    event was read; `learned` how many events the model had learned.
+    """
+
+    id: Any
+    label: Label | None
+    probabilities: Sequence[tuple[Label, float]]
+    stream: str
+    partition: int
+    offset: int
+    learned: int
+
+
+class DeadLetter(NamedTuple):
+    """A record that could not be used: its offset, its bytes, and why."""
+
+    offset: int
+    raw: bytes
+    reason: str
+    detail: str
+
+
+@dataclass
+class Batch:
+    """Some records of one partition, in order.
+
+    `events` were read at the `offsets`, and their bytes are `raw`; `dead` are the records that are no events;
+    `position` is where to read on after all of them. In `cells` every value is text, as in CSV.
+    """
+
+    position: Position
+    events: list[dict[str, Any]]
+    offsets: list[int]
+    raw: Sequence[bytes]
+    dead: list[DeadLetter] = field(default_factory=list)
+    cells: bool = False
+
+
+class Source(Protocol):
+    """Where batches come from."""
+
+    def batches(self, positions: Sequence[Position]) -> Iterator[Batch]:
+        """Yield what there is, partition by partition, each from its position or else from its start."""
+        ...
+
+
+class Sink(Protocol):
+    """Where lines go; `path` names it in snapshots."""
+
+    path: str
+
+    def write(self, lines: bytes) -> None:
+        """Append lines."""
+        ...
+
+    def flush(self) -> int:
+        """Hand all that was written to the operating system; return how many bytes the sink now holds."""
+        ...
+
+    def sync(self) -> None:
+        """Return when what was flushed is safe on the disk; may be called from another thread."""
+        ...
+
+    def close(self) -> None:
+        """Flush and close."""
+        ...
+
+
+class Store(Protocol):
+    """Where snapshots are kept."""
+
+    def save(self, number: int, data: bytes, sinks: Sequence[Sink]) -> None:
+        """Begin to keep a snapshot, once the sinks are safe; numbers only grow."""
+        ...
+
+    def close(self) -> None:
+        """Return when every snapshot is safe."""
+        ...

@@ -1,0 +1,125 @@
+"""What a run tells people and programs: progress, the closing report, and the inside of a snapshot.
+
+Law: nothing is skipped without its count and its reason standing here.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+from rich.table import Table
+
+from consumers.loop import State
+
+
+def summary(state: State) -> dict[str, Any]:
+    """Return the closing report as plain values; a measure without events is None."""
+    measures, tally = state.measures, state.tally
+    return {
+        "records": tally.records,
+        "predicted": tally.predicted,
+        "learned": state.model.learned,
+        "measured": measures.measured,
+        "unanswered": measures.unanswered,
+        "accuracy": _number(measures.accuracy),
+        "log_loss": _number(measures.log_loss),
+        "kappa": _number(measures.kappa),
+        "classes": [
+            {"class": label, "measured": support, "recall": _number(recall)}
+            for label, support, recall in measures.recall()
+        ],
+        "confusion": measures.confusion.tolist(),
+        "dead_letters": [{"reason": reason, "records": count} for reason, count in tally.dead.most_common()],
+        "bad_values": [{"feature": name, "values": count} for name, count in tally.bad_values.most_common()],
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def show_report(console: Console, report: dict[str, Any]) -> None:
+    """Print the closing report for people."""
+    console.print(
+        f"{report['records']:,} records read, {report['predicted']:,} predicted, {report['learned']:,} learned in all"
+    )
+    if report["measured"]:
+        table = Table("measure", "value", title=f"test-then-train over {report['measured']:,} labelled events")
+        for name in ("accuracy", "log_loss", "kappa"):
+            value = report[name]
+            shown = "-" if value is None else f"{value:.2%}" if name == "accuracy" else f"{value:.4f}"
+            table.add_row({"accuracy": "accuracy", "log_loss": "log loss", "kappa": "Cohen's kappa"}[name], shown)
+        console.print(table)
+        classes = Table("class", "measured", "recall")
+        for each in report["classes"]:
+            recall = "-" if each["recall"] is None else f"{each['recall']:.2%}"
+            classes.add_row(repr(each["class"]), f"{each['measured']:,}", recall)
+        console.print(classes)
+    else:
+        console.print("no labelled event had an answer, so there is nothing to measure")
+    if report["unanswered"]:
+        console.print(f"{report['unanswered']:,} labelled events came before anything was learned: not measured")
+    for each in report["dead_letters"]:
+        console.print(f"skipped {each['records']:,} records: {each['reason']}")
+    for each in report["bad_values"]:
+        console.print(f"left out {each['values']:,} values of {each['feature']!r} that did not fit its kind")
+
+
+class Watch:
+    """Shows how a run goes, on a terminal; silent elsewhere. Called after each batch.
+
+    Parameters
+    ----------
+    clock
+        Seconds, from any start.
+    """
+
+    def __init__(self, console: Console, state: State, clock: Callable[[], float]) -> None:
+        self._state = state
+        self._clock = clock
+        self._start = clock()
+        self._before = state.tally.records
+        self._progress = Progress(TextColumn("{task.description}"), console=console, disable=not console.is_terminal)
+        self._task = self._progress.add_task("reading", total=None)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def __call__(self) -> None:
+        """Show the state of things."""
+        tally, measures = self._state.tally, self._state.measures
+        seconds = max(self._clock() - self._start, 1e-9)
+        rate = (tally.records - self._before) / seconds
+        text = f"{tally.records:,} records, {rate:,.0f} a second, accuracy {measures.accuracy:.2%}"
+        self._progress.update(self._task, description=text)
+
+
+def show_model(console: Console, described: dict[str, Any]) -> None:
+    """Print the inside of a model for people."""
+    classes = Table("class", "weight", "prior", title="classes")
+    for each in described["classes"]:
+        classes.add_row(repr(each["class"]), f"{each['weight']:,.6g}", f"{each['prior']:.4f}")
+    console.print(classes)
+    numeric = Table("feature", "class", "weight", "mean", "variance", title="numeric features")
+    for feature in described["numeric"]:
+        for each in feature["classes"]:
+            shown = ["-" if each[key] is None else f"{each[key]:.6g}" for key in ("weight", "mean", "variance")]
+            numeric.add_row(str(feature["feature"]), repr(each["class"]), *shown)
+    if described["numeric"]:
+        console.print(numeric)
+    labels = [repr(each["class"]) for each in described["classes"]]
+    categorical = Table("feature", "values", "commonest", *labels, title="categorical features")
+    for feature in described["categorical"]:
+        for place, each in enumerate(feature["values"]):
+            heading = (str(feature["feature"]), f"{feature['distinct']:,}") if place == 0 else ("", "")
+            categorical.add_row(*heading, repr(each["value"]), *(f"{weight:,.6g}" for weight in each["weights"]))
+    if described["categorical"]:
+        console.print(categorical)
+    for each in described["bad_values"]:
+        console.print(f"{each['values']:,} values of {each['feature']!r} did not fit its kind and were left out")

@@ -1,0 +1,123 @@
+"""Snapshots in a folder: written whole or not at all, the last few kept, the newest good one found.
+
+Law: a snapshot appears under its name only when it, and every output that it accounts for, is safe on the disk.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from consumers.errors import FileError
+from consumers.records import Sink
+from streamnb.snapshot import DamagedSnapshotError, SnapshotError
+
+_NAME = "{:020d}.snapshot"
+_PATTERN = re.compile(r"\d{20}\.snapshot")
+_PARTIAL = "partial"
+
+_State = TypeVar("_State")
+
+
+class SnapshotFolder:
+    """Keeps snapshots in a folder, named by a number that grows.
+
+    Parameters
+    ----------
+    path
+        The folder; made with the first snapshot.
+    keep
+        How many snapshots to keep.
+
+    A snapshot is written by a thread of its own; one at a time, so that saving waits for the one before.
+    """
+
+    def __init__(self, path: str, keep: int) -> None:
+        self._path = Path(path)
+        self._keep = keep
+        self._worker = ThreadPoolExecutor(1, "snapshot")
+        self._writing: Future[None] | None = None
+
+    def newest(self, read: Callable[[bytes], _State], warn: Callable[[str], None]) -> _State | None:
+        """Return what the newest good snapshot holds; None where there is none.
+
+        Parameters
+        ----------
+        read
+            Turns bytes into a state; raises DamagedSnapshotError for those that are damaged.
+        warn
+            Told of each damaged snapshot that was passed over.
+
+        Raises FileError if there are snapshots and none is good: beginning anew over them would lose what they held.
+        """
+        damaged = None
+        for path in sorted(self._snapshots(), reverse=True):
+            try:
+                return read(path.read_bytes())
+            except DamagedSnapshotError as error:
+                damaged = path
+                warn(f"snapshot {path} is damaged: {error}; the one before it is used")
+            except SnapshotError as error:
+                raise FileError(f"snapshot {path} cannot be used: {error}") from error
+            except OSError as error:
+                raise FileError(f"snapshot {path} cannot be read: {error.strerror}") from error
+        if damaged is not None:
+            raise FileError(
+                f"every snapshot in {self._path} is damaged: put a good one there, or begin anew with another folder"
+            )
+        return None
+
+    def check(self) -> None:
+        """Raise FileError unless snapshots can be written, and change nothing."""
+        folder = self._path if self._path.exists() else self._path.absolute().parent
+        if not folder.is_dir():
+            raise FileError(f"snapshots cannot be kept in {self._path}: {folder} is not a folder")
+        if not os.access(folder, os.W_OK):
+            raise FileError(f"snapshots cannot be kept in {self._path}: permission denied")
+
+    def save(self, number: int, data: bytes, sinks: Sequence[Sink]) -> None:
+        """Begin to write a snapshot, once the one before is written; raises what went wrong with that."""
+        self._wait()
+        self._writing = self._worker.submit(self._write, self._path / _NAME.format(number), data, sinks)
+
+    def close(self) -> None:
+        """Return when every snapshot is written; raises what went wrong with the last."""
+        self._worker.shutdown()
+        self._wait()
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+
+    def _write(self, path: Path, data: bytes, sinks: Sequence[Sink]) -> None:
+        try:
+            for sink in sinks:
+                sink.sync()
+            self._path.mkdir(exist_ok=True)
+            partial = self._path / _PARTIAL
+            with partial.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+            _sync_folder(self._path)
+            for old in sorted(self._snapshots())[: -self._keep]:
+                old.unlink()
+        except OSError as error:
+            raise FileError(f"snapshot {path} cannot be written: {error.strerror}") from error
+
+    def _snapshots(self) -> list[Path]:
+        if not self._path.is_dir():
+            return []
+        return [path for path in self._path.iterdir() if _PATTERN.fullmatch(path.name)]
+
+
+def _sync_folder(path: Path) -> None:
+    """Make a rename in a folder safe."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,222 @@
+"""The benchmark: streamnb beside its peers, in one run, as ratios of medians.
+
+    python -m tests.bench                      # on the stream that river ships
+    python -m tests.bench --csv elec.csv.gz    # on the numeric columns of a file whose last column is the label
+
+Each figure is the median of several rounds, in each of which the peers take turns.
+"""
+
+import argparse
+import csv
+import gzip
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from river import datasets
+from river.naive_bayes import GaussianNB
+
+from streamnb import NaiveBayes
+
+Stream = tuple[list[dict[str, float]], list[Any]]
+
+BATCH = 8_192
+SLICE = 5_000  # events that the slow ones are timed on
+
+
+def numeric_stream(path: str | None) -> Stream:
+    """Return the events and labels of a CSV file's numeric columns, or of the stream that river ships."""
+    if path is None:
+        events, labels = zip(*datasets.Shuttle(), strict=True)
+        return list(events), list(labels)
+    opened = gzip.open(path, "rt", newline="") if path.endswith(".gz") else Path(path).open(newline="")
+    with opened as file:
+        header, *rows = csv.reader(file)
+    numeric = [place for place in range(len(header) - 1) if all(_is_number(row[place]) for row in rows)]
+    # A code of a few whole numbers is a category, such as a day of the week.
+    numeric = [place for place in numeric if len({row[place] for row in rows}) > 10]
+    return [{header[place]: float(row[place]) for place in numeric} for row in rows], [row[-1] for row in rows]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the seconds of processor time that some work takes."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def medians(rounds: int, *works: Callable[[], object]) -> list[float]:
+    """Return the median seconds of each of some works, which take turns."""
+    taken = [[seconds(work) for work in works] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*taken, strict=True)]
+
+
+def test_then_train(stream: Stream, rounds: int) -> None:
+    """Print events a second, test-then-train, as multiples of river's GaussianNB."""
+    events, labels = stream
+    values = np.array([list(event.values()) for event in events])
+    targets = np.unique(labels, return_inverse=True)[1]
+
+    def one_by_one(model: Any) -> Callable[[], None]:
+        def work() -> None:
+            for event, label in zip(events[:SLICE], labels[:SLICE], strict=True):
+                model.predict_proba_one(event)
+                model.learn_one(event, label)
+
+        return work
+
+    def batches(events: Any, labels: Any) -> Callable[[], None]:
+        def work() -> None:
+            model = NaiveBayes()
+            for start in range(0, len(labels), BATCH):
+                model.test_then_train(events[start : start + BATCH], labels[start : start + BATCH])
+
+        return work
+
+    works = [one_by_one(GaussianNB()), one_by_one(NaiveBayes()), batches(events, labels), batches(values, targets)]
+    works[1]()  # compiles
+    river, one, dicts, arrays = medians(rounds, *works)
+    per_event = [river / SLICE, one / SLICE, dicts / len(events), arrays / len(events)]
+    print(f"test-then-train, {len(events[0])} numeric features, {len(set(labels))} classes")
+    names = ["river GaussianNB", "streamnb, one event at a time", "streamnb, dicts in batches", "streamnb, arrays"]
+    for name, taken in zip(names, per_event, strict=True):
+        print(f"  {name:32s}{taken * 1e6:9.2f} µs an event   x {per_event[0] / taken:6.1f}")
+
+
+BARE_LOOP = """
+import sys, orjson
+prediction = orjson.loads(sys.argv[3])
+with open(sys.argv[1], "rb") as lines, open(sys.argv[2], "wb") as output:
+    for line in lines:
+        orjson.loads(line)
+        output.write(orjson.dumps(prediction) + b"\\n")
+"""
+
+
+def json_lines(stream: Stream, rounds: int) -> None:
+    """Print the processor time of `streamnb run` as a multiple of a loop that only reads and writes."""
+    events, labels = stream
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lines = [
+            orjson.dumps({"id": place, **event, "label": label}) + b"\n"
+            for place, (event, label) in enumerate(zip(events, labels, strict=True))
+        ]
+        (folder / "events.jsonl").write_bytes(b"".join(lines))
+        (folder / "few.jsonl").write_bytes(b"".join(lines[:10]))  # enough to load all that a run needs
+
+        def run(events: str) -> None:
+            for old in (folder / "predictions.jsonl", folder / "dead-letters.jsonl"):
+                old.unlink(missing_ok=True)
+            for old in (folder / "snapshots").glob("*"):
+                old.unlink()
+            command = [sys.executable, "-m", "consumers.cli", "run", events]
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+        def bare(events: str, prediction: bytes) -> None:
+            subprocess.run([sys.executable, "-c", BARE_LOOP, events, "bare.jsonl", prediction], cwd=folder, check=True)
+
+        run("events.jsonl")
+        prediction = (folder / "predictions.jsonl").read_bytes().splitlines()[-1]
+        taken = [
+            [
+                child_seconds(lambda: run("events.jsonl")),
+                child_seconds(lambda: run("few.jsonl")),
+                child_seconds(lambda: bare("events.jsonl", prediction)),
+                child_seconds(lambda: bare("few.jsonl", prediction)),
+            ]
+            for _ in range(rounds)
+        ]
+    ours = statistics.median((whole - start) for whole, start, _, _ in taken) / (len(events) - 10)
+    loop = statistics.median((whole - start) for _, _, whole, start in taken) / (len(events) - 10)
+    start = statistics.median(start for _, start, _, _ in taken)
+    print(f"JSON Lines to JSON Lines, {len(events):,} events, processor time less start-up")
+    print(f"  bare orjson loop                {loop * 1e6:9.2f} µs an event   x    1.0")
+    print(f"  streamnb run                    {ours * 1e6:9.2f} µs an event   x {ours / loop:6.2f}")
+    print(f"  start-up of streamnb run        {start:9.2f} s")
+
+
+def child_seconds(work: Callable[[], None]) -> float:
+    """Return the processor time that the processes take that some work starts and waits for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    work()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def growth(rounds: int) -> None:
+    """Print what it costs to learn and to predict an event, by features and classes."""
+    print("growth, µs an event in batches of arrays: learn, predict, predict by feature and class (ns)")
+    generator = np.random.default_rng(1)
+    for features in (10, 100, 1_000):
+        for classes in (2, 10, 100):
+            size = max(200_000 // features, 500)
+            values = generator.normal(size=(size, features))
+            labels = generator.integers(classes, size=size)
+            model = NaiveBayes()
+            model.learn_many(values, labels)
+            learn, predict = medians(
+                rounds,
+                lambda model=model, values=values, labels=labels: model.learn_many(values, labels),
+                lambda model=model, values=values: model._predict_many(values),
+            )
+            each = predict / size / features / classes * 1e9
+            print(
+                f"  {features:5,} features {classes:4} classes  {learn / size * 1e6:8.2f} {predict / size * 1e6:10.2f}"
+                f" {each:8.2f}"
+            )
+
+
+def start_up(rounds: int) -> None:
+    """Print what it takes to start."""
+    first = "from streamnb import NaiveBayes as N; m = N(); m.learn_one({'a': 1.0}, 1); m.predict_proba_one({'a': 1.0})"
+    commands: Sequence[tuple[str, list[str]]] = [
+        ("streamnb --help", [sys.executable, "-m", "consumers.cli", "--help"]),
+        ("python to the first prediction", [sys.executable, "-c", first]),
+    ]
+    print("start-up, processor time")
+    for name, command in commands:
+
+        def work(command: list[str] = command) -> None:
+            subprocess.run(command, check=True, capture_output=True)
+
+        work()
+        print(f"  {name:32s}{statistics.median(child_seconds(work) for _ in range(rounds)):9.2f} s")
+
+
+def main() -> None:
+    """Run the parts that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--csv", help="a file whose last column is the label")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("parts", nargs="*", default=["learner", "lines", "growth", "start"])
+    arguments = parser.parse_args()
+    stream = numeric_stream(arguments.csv)
+    if "learner" in arguments.parts:
+        test_then_train(stream, arguments.rounds)
+    if "lines" in arguments.parts:
+        json_lines(stream, arguments.rounds)
+    if "growth" in arguments.parts:
+        growth(arguments.rounds)
+    if "start" in arguments.parts:
+        start_up(arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()
