@@ -4,6 +4,7 @@ Law: offsets count the bytes of the uncompressed content; an output holds exactl
 """
 
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,9 +27,11 @@ _COMPRESSED_CHUNK = 1 << 16  # grows a thousandfold at the most
 class CutShortError(Exception):
     """Compressed content that ends where it should not.
 
-    `rest` is the unfinished line at its end, which begins at `offset`; `end` is where the content ends.
+    `rest` is the unfinished line at its end, which begins at `offset`; `end` is where the content ends, `short` bytes
+    before where reading was to begin.
     """
 
+    short = 0
     rest = b""
     offset = 0
     end = 0
@@ -70,7 +73,7 @@ def read_lines(path: str, offset: int, limit: int) -> Iterator[Lines]:
             lost = max(len(rest) - limit - 1, 0)
             rest = rest[: limit + 1]
     except CutShortError as cut:
-        cut.rest, cut.offset, cut.end = rest, offset, offset + len(rest) + lost
+        cut.rest, cut.offset, cut.end = rest, offset, offset + len(rest) + lost - cut.short
         raise
     if rest:
         yield Lines([rest], [offset], offset + len(rest) + lost)
@@ -95,6 +98,10 @@ def _content(path: str, offset: int) -> Iterator[bytes]:
                 if len(chunk) > offset:
                     yield chunk[offset:] if offset else chunk
                 offset = max(offset - len(chunk), 0)
+    except CutShortError as cut:
+        cut.short = offset
+        if offset <= 1:  # one byte beyond the end is where reading a cut file stops
+            raise
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from error
     if offset:
@@ -143,15 +150,23 @@ class FileSink:
         How many of its bytes the last snapshot accounts for: what comes after them is cut off. None if no snapshot
         knows the file: then it must not hold anything.
 
+    A pipe or a device is written to as it is.
+
     Raises FileError for a file that cannot be written to, or is shorter than its length.
     """
 
     def __init__(self, path: str, length: int | None) -> None:
-        self.path = path
         check_output(path, length)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        os.ftruncate(self._file, length or 0)
-        self._length = os.lseek(self._file, 0, os.SEEK_END)
+        self.path = path
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+            self._regular = stat.S_ISREG(os.fstat(self._file).st_mode)
+            if self._regular:
+                os.ftruncate(self._file, length or 0)
+                os.lseek(self._file, 0, os.SEEK_END)
+        except OSError as error:
+            raise FileError(f"{path} cannot be written: {error.strerror}") from error
+        self._length = os.fstat(self._file).st_size
 
     def write(self, lines: bytes) -> None:
         """Append lines."""
@@ -170,7 +185,8 @@ class FileSink:
 
     def sync(self) -> None:
         """Return when what was written is safe on the disk."""
-        os.fsync(self._file)
+        if self._regular:
+            os.fsync(self._file)
 
     def close(self) -> None:
         """Close the file."""
@@ -220,6 +236,8 @@ def check_output(path: str, length: int | None) -> None:
         raise FileError(f"{path} cannot be written: it is a folder")
     if not os.access(file if file.exists() else file.parent, os.W_OK):
         raise FileError(f"{path} cannot be written: permission denied")
+    if file.exists() and not file.is_file():  # a pipe or a device
+        return
     size = file.stat().st_size if file.exists() else 0
     if length is None and size > 0:
         raise FileError(f"{path} is there already, and no snapshot accounts for it: move it away, or name another file")

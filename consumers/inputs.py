@@ -100,6 +100,11 @@ class _Rows:
                 return
             except csv.Error as error:
                 problem = str(error)
+            except CutShortError as cut:
+                if self._taken:  # a record of several lines, of which the last is cut
+                    cut.rest = b"\n".join([*(line for line, _, _ in self._taken), cut.rest])
+                    cut.offset = self._taken[0][1]
+                raise
             raw = b"\n".join(line for line, _, _ in self._taken)
             yield _Row(cells, problem, raw, self._taken[0][1], self._taken[-1][2])
 

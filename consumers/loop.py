@@ -6,7 +6,7 @@ where a run was killed and started again.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate, count, repeat
 from typing import Any
 
@@ -14,10 +14,8 @@ from consumers.errors import InterruptedRunError
 from consumers.formats import dead_letter_line, prediction_lines
 from consumers.interrupts import Interrupts
 from consumers.records import NOT_A_LABEL, Batch, DeadLetter, Position, Prediction, Sink, Source, Store
-from streamnb import snapshot
+from consumers.state import State
 from streamnb.kernels import Floats
-from streamnb.measure import Measures
-from streamnb.naive_bayes import NaiveBayes
 from streamnb.tables import Label, Labels, as_label
 from streamnb.values import is_nan
 
@@ -43,70 +41,6 @@ class SnapshotPolicy:
     def due(self, records: int, seconds: float) -> bool:
         """Tell whether a snapshot is due so many records and seconds after the last."""
         return records >= self.records or (records > 0 and seconds >= self.seconds)
-
-
-@dataclass
-class Tally:
-    """What became of the records read."""
-
-    records: int = 0
-    predicted: int = 0
-    dead: Counter[str] = field(default_factory=Counter)
-    bad_values: Counter[str | int] = field(default_factory=Counter)
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the counts as plain values."""
-        return {
-            "records": self.records,
-            "predicted": self.predicted,
-            "dead": sorted(self.dead.items()),
-            "bad_values": sorted(self.bad_values.items(), key=repr),
-        }
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> "Tally":
-        """Return the tally whose `to_state` this is."""
-        return cls(
-            state["records"],
-            state["predicted"],
-            Counter(dict(state["dead"])),
-            Counter(dict(state["bad_values"])),
-        )
-
-
-@dataclass
-class State:
-    """All that a run knows and a snapshot keeps."""
-
-    model: NaiveBayes
-    measures: Measures = field(default_factory=Measures)
-    tally: Tally = field(default_factory=Tally)
-    positions: dict[tuple[str, int], int] = field(default_factory=dict)
-
-    def to_bytes(self, config: Mapping[str, Any], lengths: Mapping[str, int]) -> bytes:
-        """Return a snapshot of the state, with the settings it depends on and the length of each output."""
-        plain = {
-            "config": config,
-            "lengths": lengths,
-            "tally": self.tally.to_state(),
-            "positions": [[*place, offset] for place, offset in self.positions.items()],
-        }
-        return snapshot.pack(plain, {"model": self.model, "measures": self.measures})
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> tuple["State", dict[str, Any], dict[str, int]]:
-        """Return the state of a snapshot, its settings and its lengths.
-
-        Raises SnapshotError.
-        """
-        plain, parts = snapshot.unpack(data)
-        model, measures = parts.get("model"), parts.get("measures")
-        if not isinstance(model, NaiveBayes):
-            raise snapshot.DamagedSnapshotError("it holds no model")
-        if not isinstance(measures, Measures) or "positions" not in plain:  # a model saved from Python
-            return cls(model), {}, {}
-        positions = {(stream, partition): offset for stream, partition, offset in plain["positions"]}
-        return cls(model, measures, Tally.from_state(plain["tally"]), positions), plain["config"], plain["lengths"]
 
 
 class Loop:
@@ -167,6 +101,8 @@ class Loop:
         state = self._state
         batches = source.batches([Position(*place, offset) for place, offset in state.positions.items()])
         self._save()
+        if self._store is not None:
+            self._store.wait()  # before the first output, for which a snapshot must account
         saved, at = state.tally.records, self._clock()
         try:
             while (batch := self._next(batches)) is not None:
@@ -197,15 +133,7 @@ class Loop:
         """Take one batch all the way."""
         state = self._state
         state.tally.records += len(batch.events) + len(batch.dead)
-        ids = [event.pop(self._fields.id, None) for event in batch.events]
-        if not _STRUCTURES.isdisjoint(map(type, ids)):
-            ids = [None if type(id_) in _STRUCTURES else id_ for id_ in ids]
-        labels = [event.pop(self._fields.label, None) for event in batch.events]
-        if float in set(map(type, labels)):
-            labels = [None if is_nan(label) else label for label in labels]
-        for name in self._fields.ignore:
-            for event in batch.events:
-                event.pop(name, None)
+        ids, labels = self._take(batch)
         known, learned = len(state.model.classes), state.model.learned
         try:
             probabilities, chosen = self._predict(batch, labels)
@@ -215,27 +143,35 @@ class Loop:
         if self._predictions is not None:
             to_learn = labels if self._learn else [None] * len(labels)
             answers = [*state.model.classes, None]  # the last for -1: no answer
-            self._predictions.write(
-                prediction_lines(
-                    list(
-                        map(
-                            Prediction,
-                            ids,
-                            map(answers.__getitem__, chosen),
-                            _shares(probabilities, state.model.classes, known, to_learn),
-                            repeat(batch.position.stream),
-                            repeat(batch.position.partition),
-                            batch.offsets,
-                            _learned_before(to_learn, learned),
-                        )
-                    )
-                )
+            columns = (
+                ids,
+                map(answers.__getitem__, chosen),
+                _shares(probabilities, state.model.classes, known, to_learn),
+                repeat(batch.position.stream),
+                repeat(batch.position.partition),
+                batch.offsets,
+                _learned_before(to_learn, learned),
             )
-        state.tally.predicted += len(chosen) - chosen.count(-1)
-        state.tally.dead.update(letter.reason for letter in batch.dead)
+            self._predictions.write(prediction_lines(list(map(Prediction, *columns))))
         if self._dead_letters is not None:
             self._dead_letters.write(b"".join(dead_letter_line(batch.position, letter) for letter in batch.dead))
+        state.tally.predicted += len(chosen) - chosen.count(-1)
+        state.tally.dead.update(letter.reason for letter in batch.dead)
         state.positions[batch.position.stream, batch.position.partition] = batch.position.offset
+
+    def _take(self, batch: Batch) -> tuple[list[Any], list[Any]]:
+        """Take the id and the label out of each event, and what is to be ignored; return the ids and the labels."""
+        fields = self._fields
+        ids = [event.pop(fields.id, None) for event in batch.events]
+        if not _STRUCTURES.isdisjoint(map(type, ids)):
+            ids = [None if type(id_) in _STRUCTURES else id_ for id_ in ids]
+        labels = [event.pop(fields.label, None) for event in batch.events]
+        if float in set(map(type, labels)):
+            labels = [None if is_nan(label) else label for label in labels]
+        for name in fields.ignore:
+            for event in batch.events:
+                event.pop(name, None)
+        return ids, labels
 
     def _predict(self, batch: Batch, labels: list[Any]) -> tuple[Floats, list[int]]:
         """Predict, measure and learn; return probabilities [event, class] and the class chosen for each event.

@@ -18,10 +18,11 @@ from consumers.errors import ConfigError, FileError
 from consumers.files import STANDARD, FileSink, StandardSink, check_input, check_output
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
-from consumers.loop import Fields, Loop, SnapshotPolicy, State
+from consumers.loop import Fields, Loop, SnapshotPolicy
 from consumers.records import Sink
 from consumers.report import Watch
 from consumers.snapshots import SnapshotFolder
+from consumers.state import State
 from streamnb.naive_bayes import NaiveBayes
 from streamnb.snapshot import SnapshotError
 

@@ -31,8 +31,8 @@ class Position(NamedTuple):
 class Prediction(msgspec.Struct, frozen=True, gc=False):
     """What is written of an event: a line of JSON with these keys.
 
-    `id` is the event's own, null where it has none or a list or an object for one; `label` the most probable class, null
-    before any was learned; `probabilities` are pairs of a label and its probability, for each class learned by then
+    `id` is the event's own, null where it has none or no scalar for one; `label` the most probable class, null before
+    any was learned; `probabilities` are pairs of a label and its probability, for each class learned by then
     (labels keep their type, which the keys of a JSON object cannot); `stream`, `partition` and `offset` tell where the
     event was read; `learned` how many events the model had learned.
     """
@@ -108,6 +108,6 @@ class Store(Protocol):
         """Begin to keep a snapshot, once the sinks are safe; numbers only grow."""
         ...
 
-    def close(self) -> None:
-        """Return when every snapshot is safe."""
+    def wait(self) -> None:
+        """Return when the snapshot is safe."""
         ...

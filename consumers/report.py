@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 from rich.table import Table
 
-from consumers.loop import State
+from consumers.state import State
 
 
 def summary(state: State) -> dict[str, Any]:

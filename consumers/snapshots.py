@@ -52,18 +52,21 @@ class SnapshotFolder:
 
         Raises FileError if there are snapshots and none is good: beginning anew over them would lose what they held.
         """
-        damaged = None
+        damaged: list[str] = []
         for path in sorted(self._snapshots(), reverse=True):
             try:
-                return read(path.read_bytes())
+                state = read(path.read_bytes())
             except DamagedSnapshotError as error:
-                damaged = path
-                warn(f"snapshot {path} is damaged: {error}; the one before it is used")
+                damaged.append(f"snapshot {path} is damaged: {error}")
             except SnapshotError as error:
                 raise FileError(f"snapshot {path} cannot be used: {error}") from error
             except OSError as error:
                 raise FileError(f"snapshot {path} cannot be read: {error.strerror}") from error
-        if damaged is not None:
+            else:
+                for told in damaged:
+                    warn(f"{told}; {path.name} is used instead")
+                return state
+        if damaged:
             raise FileError(
                 f"every snapshot in {self._path} is damaged: put a good one there, or begin anew with another folder"
             )
@@ -79,15 +82,16 @@ class SnapshotFolder:
 
     def save(self, number: int, data: bytes, sinks: Sequence[Sink]) -> None:
         """Begin to write a snapshot, once the one before is written; raises what went wrong with that."""
-        self._wait()
+        self.wait()
         self._writing = self._worker.submit(self._write, self._path / _NAME.format(number), data, sinks)
 
     def close(self) -> None:
         """Return when every snapshot is written; raises what went wrong with the last."""
         self._worker.shutdown()
-        self._wait()
+        self.wait()
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Return when the last snapshot is written; raises what went wrong with it."""
         if self._writing is not None:
             self._writing.result()
 

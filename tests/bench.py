@@ -37,9 +37,9 @@ def numeric_stream(path: str | None) -> Stream:
     if path is None:
         events, labels = zip(*datasets.Shuttle(), strict=True)
         return list(events), list(labels)
-    opened = gzip.open(path, "rt", newline="") if path.endswith(".gz") else Path(path).open(newline="")
-    with opened as file:
-        header, *rows = csv.reader(file)
+    data = Path(path).read_bytes()
+    text = (gzip.decompress(data) if path.endswith(".gz") else data).decode()
+    header, *rows = csv.reader(text.splitlines())
     numeric = [place for place in range(len(header) - 1) if all(_is_number(row[place]) for row in rows)]
     # A code of a few whole numbers is a category, such as a day of the week.
     numeric = [place for place in numeric if len({row[place] for row in rows}) > 10]

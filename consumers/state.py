@@ -1,0 +1,77 @@
+"""All that a run knows, and its way into a snapshot and back.
+
+Law: the bytes tell nothing of when or how a run went, only of what was read: two runs over one stream end in the same.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamnb import snapshot
+from streamnb.measure import Measures
+from streamnb.naive_bayes import NaiveBayes
+
+
+@dataclass
+class Tally:
+    """What became of the records read."""
+
+    records: int = 0
+    predicted: int = 0
+    dead: Counter[str] = field(default_factory=Counter)
+    bad_values: Counter[str | int] = field(default_factory=Counter)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the counts as plain values."""
+        return {
+            "records": self.records,
+            "predicted": self.predicted,
+            "dead": sorted(self.dead.items()),
+            "bad_values": sorted(self.bad_values.items(), key=repr),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "Tally":
+        """Return the tally whose `to_state` this is."""
+        return cls(
+            state["records"],
+            state["predicted"],
+            Counter(dict(state["dead"])),
+            Counter(dict(state["bad_values"])),
+        )
+
+
+@dataclass
+class State:
+    """All that a run knows and a snapshot keeps."""
+
+    model: NaiveBayes
+    measures: Measures = field(default_factory=Measures)
+    tally: Tally = field(default_factory=Tally)
+    positions: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def to_bytes(self, config: Mapping[str, Any], lengths: Mapping[str, int]) -> bytes:
+        """Return a snapshot of the state, with the settings it depends on and the length of each output."""
+        plain = {
+            "config": config,
+            "lengths": lengths,
+            "tally": self.tally.to_state(),
+            "positions": [[*place, offset] for place, offset in self.positions.items()],
+        }
+        return snapshot.pack(plain, {"model": self.model, "measures": self.measures})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> tuple["State", dict[str, Any], dict[str, int]]:
+        """Return the state of a snapshot, its settings and its lengths.
+
+        Raises SnapshotError.
+        """
+        plain, parts = snapshot.unpack(data)
+        model, measures = parts.get("model"), parts.get("measures")
+        if not isinstance(model, NaiveBayes):
+            raise snapshot.DamagedSnapshotError("it holds no model")
+        if not isinstance(measures, Measures) or "positions" not in plain:  # a model saved from Python
+            return cls(model), {}, {}
+        positions = {(stream, partition): offset for stream, partition, offset in plain["positions"]}
+        return cls(model, measures, Tally.from_state(plain["tally"]), positions), plain["config"], plain["lengths"]

@@ -1,0 +1,408 @@
+"""The commands: what they print, what they leave, and what they say when something is wrong."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from consumers.cli import cli
+from consumers.config import settings
+from streamnb import NaiveBayes, load, save, snapshot
+from tests.command import json_lines, predictions, streamnb, streamnb_process
+
+ROOT = Path(__file__).resolve().parents[1]
+LINES = b"".join(
+    b'{"id":%d,"n":%d,"k":"%s","label":"%s"}\n' % (place, place % 5, b"xyz"[place % 3 :][:1], b"ab"[place % 2 :][:1])
+    for place in range(60)
+)
+
+
+@pytest.fixture
+def command(tmp_path, capfd, monkeypatch):
+    """Return the command, in a folder that holds events.jsonl."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "events.jsonl").write_bytes(LINES)
+    return lambda *arguments: streamnb(capfd, monkeypatch, *arguments)
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder with its content."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_run_leaves_predictions_dead_letters_and_a_snapshot_and_says_where(command, tmp_path):
+    outcome = command("run", "events.jsonl")
+    assert (outcome.status, outcome.out) == (0, "")
+    for said in (
+        "60 records read",
+        "accuracy",
+        "log loss",
+        "Cohen's kappa",
+        "recall",
+        "predictions.jsonl",
+        "snapshots",
+    ):
+        assert said in outcome.err
+    assert len(predictions(tmp_path / "predictions.jsonl")) == 60
+    assert (tmp_path / "dead-letters.jsonl").read_bytes() == b""
+    assert load((tmp_path / "snapshots" / f"{60:020d}.snapshot").read_bytes()).learned == 60
+
+
+def test_the_report_is_plain_text_when_not_on_a_terminal(command):
+    assert "\x1b" not in command("run", "events.jsonl").err
+
+
+def test_run_again_goes_on_with_what_is_new(command, tmp_path):
+    command("run", "events.jsonl")
+    before = everything(tmp_path)
+    again = command("run", "events.jsonl")
+    assert "going on from the snapshot at record 60" in again.err
+    assert everything(tmp_path) == before
+    with (tmp_path / "events.jsonl").open("ab") as file:
+        file.write(LINES)
+    (tmp_path / "more.jsonl").write_bytes(LINES)
+    command("run", "events.jsonl", "more.jsonl")
+    answers = predictions(tmp_path / "predictions.jsonl")
+    assert [answer.learned for answer in answers] == list(range(180))
+    assert [answer.stream for answer in answers[120:]] == ["more.jsonl"] * 60
+
+
+def test_train_writes_no_predictions_and_ends_in_the_state_that_run_ends_in(command, tmp_path):
+    assert command("train", "events.jsonl", "--snapshots", "trained").status == 0
+    assert not (tmp_path / "predictions.jsonl").exists()
+    (tmp_path / "dead-letters.jsonl").unlink()
+    command("run", "events.jsonl")
+    models = [load((tmp_path / folder / f"{60:020d}.snapshot").read_bytes()) for folder in ("trained", "snapshots")]
+    assert save(models[0]) == save(models[1])
+
+
+def test_predict_answers_from_a_snapshot_and_learns_nothing(command, tmp_path):
+    (tmp_path / "events.jsonl").write_bytes(LINES.replace(b"label", b"class"))
+    command("train", "events.jsonl", "--label", "class")
+    (tmp_path / "dead-letters.jsonl").unlink()
+    before = everything(tmp_path / "snapshots")
+    outcome = command("predict", "snapshots", "events.jsonl", "--output", "answers.jsonl")
+    assert (outcome.status, everything(tmp_path / "snapshots")) == (0, before)
+    model = load(max((tmp_path / "snapshots").iterdir()).read_bytes())
+    events = json_lines(tmp_path / "events.jsonl")
+    for answer, event in zip(predictions(tmp_path / "answers.jsonl"), events, strict=True):
+        features = {"n": event["n"], "k": event["k"]}
+        assert answer.label == model.predict_one(features)
+        assert dict(answer.probabilities) == model.predict_proba_one(features)
+        assert answer.learned == 60
+    assert "accuracy" in outcome.err  # labels that are there, under the key that was learned, are measured
+
+
+def test_predict_takes_a_model_saved_from_python_and_labels_it_never_saw(command, tmp_path):
+    model = NaiveBayes()
+    model.learn_one({"n": 1}, "other")
+    (tmp_path / "model.snapshot").write_bytes(save(model))
+    outcome = command("predict", "model.snapshot", "events.jsonl")
+    assert outcome.status == 0
+    assert "0.00%" in outcome.err
+    assert {answer.label for answer in predictions(tmp_path / "predictions.jsonl")} == {"other"}
+
+
+def test_predict_with_nothing_learned_gives_no_answers(command, tmp_path):
+    (tmp_path / "model.snapshot").write_bytes(save(NaiveBayes()))
+    assert command("predict", "model.snapshot", "events.jsonl").status == 0
+    assert {(answer.label, tuple(answer.probabilities)) for answer in predictions(tmp_path / "predictions.jsonl")} == {
+        (None, ())
+    }
+
+
+def test_evaluate_writes_nothing_but_its_report(command, tmp_path):
+    before = everything(tmp_path)
+    outcome = command("evaluate", "events.jsonl", "--json")
+    assert everything(tmp_path) == before
+    report = json.loads(outcome.out)
+    assert (report["records"], report["measured"], report["unanswered"]) == (60, 59, 1)
+    assert [each["class"] for each in report["classes"]] == ["a", "b"]
+    assert "accuracy" in command("evaluate", "events.jsonl").out
+
+
+def test_inspect_shows_what_is_in_a_snapshot(command):
+    command("run", "events.jsonl")
+    shown = command("inspect", "snapshots").out
+    for said in ("classes", "numeric features", "categorical features", "'x'", "events.jsonl", "accuracy"):
+        assert said in shown
+    whole = json.loads(command("inspect", "snapshots", "--json", "--top", "1").out)
+    assert whole["model"]["classes"] == [
+        {"class": "a", "weight": 30.0, "prior": 0.5},
+        {"class": "b", "weight": 30.0, "prior": 0.5},
+    ]
+    assert whole["model"]["numeric"][0]["classes"][0] == {"class": "a", "weight": 30.0, "mean": 2.0, "variance": 2.0}
+    assert whole["model"]["categorical"] == [
+        {"feature": "k", "distinct": 3, "values": [{"value": "x", "weights": [10.0, 10.0]}]}
+    ]
+    assert whole["positions"] == [{"stream": "events.jsonl", "partition": 0, "offset": len(LINES)}]
+    assert whole["settings"]["label"] == "label"
+
+
+def test_config_prints_every_setting_as_toml_that_runs(command, tmp_path):
+    shown = command("config").out
+    assert len(shown.splitlines()) == len(settings())
+    (tmp_path / "config.toml").write_text(shown)
+    assert command("config", "--config", "config.toml").out == shown
+    assert command("evaluate", "--config", "config.toml", "events.jsonl").status == 0
+
+
+def test_flags_go_before_the_file(command, tmp_path):
+    (tmp_path / "config.toml").write_text('inputs = ["none.jsonl"]\nlabel = "k"\nignore = ["label", "n"]\n')
+    report = json.loads(command("evaluate", "--config", "config.toml", "events.jsonl", "--json").out)
+    assert [each["class"] for each in report["classes"]] == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("labels = 'y'", "labels is no setting: the settings are inputs, format, label"),
+        ("smoothing = -1", "smoothing is -1: it must be a number"),
+        ("smoothing = 'much'", "smoothing is 'much': it must be a number"),
+        ("keep_snapshots = 0", "keep_snapshots is 0: it must be a whole number"),
+        ("format = 'xml'", "format is 'xml': it must be one of auto, jsonl, csv"),
+        ("unbiased = 1", "unbiased is 1: it must be true or false"),
+        ("ignore = 'x'", "ignore is 'x': it must be a list, each of them a string"),
+        ("ignore = ['label']", "a key can be only one of them"),
+        ("numeric = ['a']\ncategorical = ['a']", "a key can be only one of them"),
+        ("smoothing = 1e-300", "smoothing is 1e-300: it must be 0 or at least"),
+        ("label", "config.toml is not TOML"),
+        ("inputs = []", "inputs is []: it must be a list"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_is_allowed(command, tmp_path, toml, said):
+    (tmp_path / "config.toml").write_text(toml)
+    outcome = command("run", "--config", "config.toml", *([] if "inputs" in toml else ["events.jsonl"]))
+    assert outcome.status == 2
+    assert said in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("flags", [["--format", "xml"], ["--smoothing", "much"], ["--no-such", "1"], ["--smoothing"]])
+def test_a_wrong_flag_is_named(command, flags):
+    outcome = command("run", "events.jsonl", *flags)
+    assert outcome.status == 2
+    assert flags[0] in outcome.err
+
+
+def newer(data: bytes) -> bytes:
+    """Return a snapshot as a later version of the format would begin it."""
+    body = snapshot._HEAD.pack(snapshot.VERSION + 1, 0) + data[52:]
+    return b"streamnb" + snapshot._digest(body) + body
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "none.jsonl"], "none.jsonl cannot be read: No such file"),
+        (["run", "folder"], "folder cannot be read: Is a directory"),
+        (["run", "events.jsonl", "--output", "none/out.jsonl"], "there is no folder none"),
+        (["run", "events.jsonl", "--output", "folder"], "folder cannot be written: it is a folder"),
+        (["run", "events.jsonl", "--output", "there.jsonl"], "there.jsonl is there already, and no snapshot"),
+        (["run", "events.jsonl", "--dead-letters", "none/dead.jsonl"], "there is no folder none"),
+        (["run", "events.jsonl", "--snapshots", "there.jsonl"], "there.jsonl is not a folder"),
+        (["run", "events.jsonl", "--snapshots", "none/deep"], "none is not a folder"),
+        (["run", "events.jsonl", "--snapshots", "newer"], "its format is version 2, and this program reads up to 1"),
+        (["run", "events.jsonl", "--snapshots", "damaged"], "every snapshot in damaged is damaged"),
+        (
+            ["run", "events.jsonl", "--snapshots", "other"],
+            "label is 'label', and the snapshots in other were made with",
+        ),
+        (["run", "events.jsonl", "events.jsonl"], "inputs names a file twice"),
+        (["run", "events.jsonl", "--config", "none.toml"], "config file none.toml cannot be read"),
+        (["predict", "none", "events.jsonl"], "snapshot none cannot be read"),
+        (["predict", "folder", "events.jsonl"], "there is no snapshot in the folder folder"),
+        (["predict", "there.jsonl", "events.jsonl"], "it does not begin as a snapshot does"),
+        (["inspect", "newer"], "its format is version 2"),
+        (["evaluate", "none.jsonl"], "none.jsonl cannot be read"),
+        (["demo", "--folder", "there.jsonl"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence_and_touches_nothing(command, tmp_path, arguments, said):
+    model = save(NaiveBayes())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "there.jsonl").write_text("mine")
+    for folder, data in (("newer", newer(model)), ("damaged", model[:-1])):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{1:020d}.snapshot").write_bytes(data)
+    command("train", "events.jsonl", "--label", "k", "--snapshots", "other")
+    (tmp_path / "dead-letters.jsonl").unlink()
+    before = everything(tmp_path)
+    outcome = command(*arguments)
+    assert outcome.status == 2
+    assert outcome.err.startswith("streamnb: ")
+    assert said in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+    assert everything(tmp_path) == before
+
+
+def test_a_damaged_snapshot_is_named_and_the_one_before_it_serves(command, tmp_path):
+    command("run", "events.jsonl")
+    before = everything(tmp_path)
+    newest = max((tmp_path / "snapshots").iterdir())
+    data = bytearray(newest.read_bytes())
+    data[len(data) // 2] ^= 1
+    newest.write_bytes(data)
+    outcome = command("run", "events.jsonl")
+    assert outcome.status == 0
+    assert f"snapshot snapshots/{newest.name} is damaged" in outcome.err
+    assert everything(tmp_path) == before
+
+
+def test_a_file_that_lost_what_was_read_is_refused(command, tmp_path):
+    command("run", "events.jsonl")
+    (tmp_path / "events.jsonl").write_bytes(LINES[:100])
+    assert "shorter than where the last run stopped" in command("run", "events.jsonl").err
+    (tmp_path / "events.jsonl").write_bytes(LINES)
+    (tmp_path / "predictions.jsonl").write_bytes(b"")
+    assert "the last snapshot accounts for" in command("run", "events.jsonl").err
+
+
+def test_a_compressed_file_that_lost_what_was_read_is_refused(command, tmp_path):
+    (tmp_path / "events.jsonl.gz").write_bytes(gzip.compress(LINES))
+    command("run", "events.jsonl.gz")
+    for data in (gzip.compress(LINES[:100]), gzip.compress(LINES)[:100]):
+        (tmp_path / "events.jsonl.gz").write_bytes(data)
+        assert "shorter than where the last run stopped" in command("run", "events.jsonl.gz").err
+
+
+def test_standard_input_to_standard_output(tmp_path):
+    outcome = streamnb_process(tmp_path, "run", "--output", "-", stdin=LINES)
+    assert outcome.status == 0
+    assert [json.loads(line)["id"] for line in outcome.out.splitlines()] == list(range(60))
+    again = streamnb_process(tmp_path, "run", "-", "--output", "-", stdin=LINES)
+    assert json.loads(again.out.splitlines()[0])["learned"] == 60
+
+
+def test_an_event_on_standard_input_is_answered_while_the_stream_is_open(tmp_path):
+    command = [sys.executable, "-m", "consumers.cli", "run", "--output", "-"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        for place in range(3):
+            process.stdin.write(b'{"id":%d,"n":1,"label":"a"}\n' % place)
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == place
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_with_all_saved(tmp_path, number):
+    command = [sys.executable, "-m", "consumers.cli", "run", "--output", "-"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        process.stdin.write(LINES)
+        process.stdin.flush()
+        for _ in range(60):
+            process.stdout.readline()
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert said.decode().splitlines() == [
+        f"streamnb: stopped by {number.name}; the same command goes on from where it stopped"
+    ]
+    assert load(max((tmp_path / "snapshots").iterdir()).read_bytes()).learned == 60
+
+
+def test_a_reader_that_leaves_ends_the_run_without_a_traceback(tmp_path):
+    (tmp_path / "events.jsonl").write_bytes(LINES * 1_000)
+    shell = f"{sys.executable} -m consumers.cli run events.jsonl --output - | head -n 1"
+    ran = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, check=False)
+    assert ran.stdout.count(b"\n") == 1
+    assert b"Traceback" not in ran.stderr
+
+
+def test_a_full_disk_is_one_sentence(tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    (tmp_path / "events.jsonl").write_bytes(LINES)
+    (tmp_path / "full.jsonl").symlink_to("/dev/full")
+    outcome = streamnb_process(tmp_path, "run", "events.jsonl", "--output", "full.jsonl")
+    assert outcome.status == 2
+    assert "No space left on device" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_every_command_has_help(command):
+    assert command("--help").status == 0
+    for name in cli.commands:
+        shown = command(name, "--help")
+        assert shown.status == 0
+        assert len(cli.commands[name].help) > 20
+        assert name in shown.out
+        for option in cli.commands[name].params:
+            assert option.param_type_name == "argument" or option.help, f"{name} {option.name} has no help"
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys, consumers.cli; print(sorted(set(sys.modules) & {'numpy', 'numba', 'river', 'rich', 'scipy'}))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+def test_a_run_shows_its_progress_on_a_terminal(tmp_path):
+    import pty
+
+    (tmp_path / "events.jsonl").write_bytes(LINES)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "consumers.cli", "evaluate", "events.jsonl"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 4096):
+                shown += part
+        except OSError:  # how a terminal ends
+            pass
+        assert process.wait() == 0
+    assert b"60 records" in shown
+    assert b"a second, accuracy" in shown
+
+
+@pytest.mark.parametrize("home", ["read-only", "writable"])
+def test_a_cold_start_in_a_read_only_install_answers(tmp_path, home):
+    """Numba keeps compiled code beside the package, else in the user's cache, else not at all."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import streamnb; assert streamnb.__file__.startswith(sys.argv[1])\n"
+        "m = streamnb.NaiveBayes(); m.learn_one({'a': 1.0}, 'x'); print(m.predict_one({'a': 1.0}))"
+    )
+    install = tmp_path / "install"
+    subprocess.run(["cp", "-r", str(ROOT / "streamnb"), str(install / "streamnb")], check=False)
+    install.mkdir()
+    subprocess.run(["cp", "-r", str(ROOT / "streamnb"), str(install)], check=True)
+    for cache in install.rglob("__pycache__"):
+        subprocess.run(["rm", "-r", str(cache)], check=True)
+    # A file where a folder is wanted stops even root from writing.
+    (install / "streamnb" / "__pycache__").write_text("")
+    place = tmp_path / "home"
+    place.write_text("") if home == "read-only" else place.mkdir()
+    environment = {**os.environ, "HOME": str(place), "XDG_CACHE_HOME": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(install)], env=environment, cwd=tmp_path, capture_output=True, check=False
+    )
+    assert (ran.stdout, ran.stderr) == (b"x\n", b"")
+
+
+def test_the_demo_runs_and_runs_again(command, tmp_path):
+    first = command("demo")
+    assert first.status == 0
+    assert "49,097 records read" in first.err
+    assert len((tmp_path / "streamnb-demo" / "predictions.jsonl").read_bytes().splitlines()) == 49_097
+    before = everything(tmp_path)
+    assert command("demo").status == 0
+    assert everything(tmp_path) == before
+
+
+def test_the_clock_makes_snapshots_due_too():
+    from consumers.loop import SnapshotPolicy
+
+    policy = SnapshotPolicy(records=100, seconds=5.0)
+    assert [policy.due(*when) for when in ((99, 4.9), (100, 0.0), (1, 5.0), (0, 1e9))] == [False, True, True, False]

@@ -1,0 +1,49 @@
+"""A run that is killed, at any point and any number of times, and started again leaves what one run would have left."""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.crash import STEPS
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def crash(folder: Path, cases: list[tuple[str, list[int]]], *options: str) -> list[dict]:
+    """Run the cases of kills in a process of their own; return what each of them came to."""
+    command = [sys.executable, "-m", "tests.crash", str(folder), *options]
+    ran = subprocess.run(command, cwd=ROOT, input=json.dumps(cases), capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def cases() -> list[tuple[str, list[int]]]:
+    """Return kills at each step in turn, and at lines of the program drawn at random."""
+    generator = random.Random(1)
+    once = [(step, [count]) for step in STEPS[:-1] for count in (1, 2, 3, 5, 8)]
+    anywhere = [("any line", [generator.randrange(1, 20_000)]) for _ in range(30)]
+    often = [(step, [generator.randrange(1, 9) for _ in range(4)]) for step in STEPS[:-1]]
+    return once + anywhere + often
+
+
+def test_killed_and_started_again_is_byte_for_byte_as_if_never_killed(tmp_path):
+    outcomes = crash(tmp_path, cases())
+    assert len(outcomes) >= 50
+    assert sum(outcome["kills"] for outcome in outcomes) >= 50
+    for step in STEPS:
+        assert any(outcome["kills"] for outcome in outcomes if outcome["step"] == step), f"{step}: never killed"
+    assert [outcome for outcome in outcomes if outcome["finished"] != 0 or outcome["differs"]] == []
+
+
+def test_the_same_kills_are_noticed_when_outputs_are_not_cut_back(tmp_path):
+    outcomes = crash(tmp_path, [("after output", [5]), ("before output", [8])], "--no-truncation")
+    assert all("predictions.jsonl" in outcome["differs"] for outcome in outcomes)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_is_reached_by_the_first_kill(tmp_path, step):
+    assert crash(tmp_path, [(step, [1])])[0]["kills"] == 1
