@@ -1,20 +1,20 @@
-"""Events to columns and values by kind: the schema, the vocabularies, and what to make of values that do not fit.
+"""Events to columns and values by kind: the schema, the vocabularies, the bad values.
 
 Law: encoding to predict changes nothing; encoding to learn numbers what is new by event, then by name, so that neither
 the order of an event's keys nor the cuts between batches can be told from the result.
 """
 
-import math
-import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.kernels import ABSENT, LARGEST, Events, Floats, Integers
+from streamnb.events import Columns, Event, flatten, is_name
+from streamnb.kernels import ABSENT, Events, Integers
+from streamnb.layout import Column, Layout, number_block
 from streamnb.values import (
     BAD,
     CATEGORICAL,
@@ -23,86 +23,15 @@ from streamnb.values import (
     FeatureName,
     Kind,
     Reading,
-    as_number,
     category_key,
-    is_nan,
     is_text,
     read,
 )
 
-_NONE = type(None)
-_PLAIN_NUMBERS = {float, int}
-_PLAIN_CATEGORIES = {str, bool, _NONE}
-_SCALARS = {str, bool, int, float, _NONE}
-_LAYOUTS = 1_000  # kept at the most; streams with more combinations of keys are read key by key
+_PLAIN_CATEGORIES = {str, bool, type(None)}
 _NO_CODES = np.empty(0, dtype=np.int64)
+_LAYOUTS = 1_000  # kept at the most; streams with more combinations of keys are read key by key
 _SMALLEST_BLOCK = 16  # events; fewer cost more to read as a block than one by one
-
-Event = Mapping[Any, Any]
-
-
-class Columns:
-    """Events given by column: as a sequence of events, and column by column without making them."""
-
-    def __init__(self, names: Sequence[Any], columns: Sequence[Sequence[Any] | Floats], length: int) -> None:
-        self.names = tuple(names)
-        self.columns = columns
-        self._length = length
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __getitem__(self, part: slice) -> "Columns":
-        return Columns(self.names, [column[part] for column in self.columns], len(range(self._length)[part]))
-
-    def __iter__(self) -> Iterator[Event]:
-        columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in self.columns]
-        return (dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True))
-
-
-class Layout:
-    """How to read events that have one certain set of keys, column by column or one by one.
-
-    Parameters
-    ----------
-    names
-        The keys.
-    numbers, categories
-        The keys that are features of either kind, by the number of the feature.
-    unknown
-        The keys that are no known features.
-    """
-
-    def __init__(
-        self,
-        names: tuple[Any, ...],
-        numbers: Mapping[int, Any],
-        categories: Mapping[int, Any],
-        unknown: Sequence[Any],
-    ) -> None:
-        self.names = names
-        self.features = np.array(sorted(numbers), dtype=np.int64)
-        self.number_names = tuple(numbers[feature] for feature in sorted(numbers))
-        self.category_features = sorted(categories)
-        self.category_names = tuple(categories[feature] for feature in self.category_features)
-        self.unknown_names = tuple(unknown)
-        self.plain = all(type(key) is int or (type(key) is str and is_text(key)) for key in unknown)
-        self.numbers = _values_of(self.number_names)
-        self.categories = _values_of(self.category_names)
-        self.starts = np.array(((0, len(numbers)), (0, len(categories))))
-        self.known = not unknown
-        self.pack = struct.Struct(f"{len(numbers)}d").pack_into  # four times faster than numpy for a few numbers
-
-    def plain_numbers(self, event: Event) -> tuple[float, ...] | None:
-        """Return an event's numbers if all its keys are known and the numbers short of LARGEST, or else None."""
-        if self.known:
-            numbers = self.numbers(event)
-            try:
-                if _PLAIN_NUMBERS.issuperset(map(type, numbers)) and math.hypot(*numbers) < LARGEST:
-                    return numbers
-            except OverflowError:  # an integer beyond any float
-                pass
-        return None
 
 
 class Row(NamedTuple):
@@ -165,16 +94,21 @@ class Encoder:
             self.registered += 1
         return code
 
-    def encode_one(self, event: Event, learn: bool) -> Events:
-        """Encode one event; only if it is to be learned do new features and values get a number."""
-        layout = self._layouts.get(tuple(event))
+    def encode_one(self, event: Event, *, learn: bool) -> Events:
+        """Encode one event; only if it is to be learned do new features and values get a number.
+
+        Raises TypeError for what is no dict.
+        """
+        layout = self._layouts.get(tuple(event)) if type(event) is dict else None
         if layout is not None:
             numbers = layout.plain_numbers(event)
-            codes = self._plain_codes(event, layout) if layout.category_names else _NO_CODES
+            codes = self._plain_codes(event, layout) if layout.category_features else _NO_CODES
             if numbers is not None and codes is not None:
                 values = np.empty(len(numbers))
                 layout.pack(values, 0, *numbers)  # type: ignore[arg-type] # an array is a buffer, as Python 3.12 knows
-                return layout.starts, layout.features, values, codes
+                return layout.starts, layout.number_features, values, codes
+        if not isinstance(event, Mapping):
+            raise TypeError(f"an event is a dict of features, not {type(event).__name__}")
         return _stacked([self._row(event, learn, False, Counter())])
 
     def encode(
@@ -211,11 +145,11 @@ class Encoder:
             yield _stacked([self._any_row(*each, cells, bad) for each in zip(events, learn.tolist(), strict=True)])
 
     def _any_row(self, event: Event, learn: bool, cells: bool, bad: Counter[FeatureName]) -> Row:
-        layout = None if cells else self._layouts.get(tuple(event))
+        layout = None if cells or type(event) is not dict else self._layouts.get(tuple(event))
         if layout is not None:
             numbers, codes = layout.plain_numbers(event), self._plain_codes(event, layout)
             if numbers is not None and codes is not None:
-                return Row(layout.features, numbers, codes)
+                return Row(layout.number_features, numbers, codes)
         return self._row(event, learn, cells, bad)
 
     def _layout(self, keys: tuple[Any, ...]) -> Layout:
@@ -225,14 +159,14 @@ class Encoder:
             kinds: dict[Kind, dict[int, Any]] = {NUMERIC: {}, CATEGORICAL: {}}
             unknown = []
             for key in keys:
-                if type(key) in (str, int) and key in self._features:
+                if is_name(key) and key in self._features:
                     kind, feature = self._features[key]
                     kinds[kind][feature] = key
                 else:
                     unknown.append(key)
             if len(self._layouts) >= _LAYOUTS:
                 self._layouts.clear()
-            layout = self._layouts[keys] = Layout(keys, kinds[NUMERIC], kinds[CATEGORICAL], unknown)
+            layout = self._layouts[keys] = Layout(kinds[NUMERIC], kinds[CATEGORICAL], unknown)
         return layout
 
     def _plain_codes(self, event: Event, layout: Layout) -> Integers | None:
@@ -247,10 +181,7 @@ class Encoder:
 
     def _row(self, event: Event, learn: bool, cells: bool, bad: Counter[FeatureName]) -> Row:
         """Encode any event, key by key."""
-        if not isinstance(event, Mapping):
-            raise TypeError(f"an event is a dict of features, not {type(event).__name__}")
-        found: dict[FeatureName, Any] = {}
-        spoiled = _flatten(event, found)
+        found, spoiled = flatten(event)
         if learn:
             self._register(found, cells)
         numbers: list[tuple[int, float]] = []
@@ -296,29 +227,27 @@ class Encoder:
         if len(events) <= _SMALLEST_BLOCK and not isinstance(events, Columns):
             return None
         names = events.names if isinstance(events, Columns) else tuple(events[0])
-        layout = self._layouts.get(names)
-        if layout is None:
-            if learn.any() and not set(names).issubset(self._features):
-                return None
-            layout = self._layout(names)
-        picked = _picked(events, layout)
-        if picked is None or not layout.plain or not all(_nothing(column, bool(learn.any())) for column in picked[2]):
+        picked = self._layout(names).pick(events, learn=bool(learn.any()))
+        if picked is None:
             return None
-        numbers = _number_block(picked[0], len(events), cells)
-        codes = self._code_block(picked[1], layout.category_features, learn)
+        layout = self._layout(names)
+        numbers = number_block(picked.numbers, len(events), cells=cells)
+        codes = None if numbers is None else self._code_block(picked.categories, layout.category_features, learn)
         if numbers is None or codes is None:
             return None
         return (
             np.outer((numbers.shape[1], codes.shape[1]), np.arange(len(events) + 1)),
-            np.tile(layout.features, len(events)),
+            np.tile(layout.number_features, len(events)),
             numbers.ravel(),
             codes.ravel(),
         )
 
     def _code_block(
-        self, columns: Sequence[Sequence[Any]], features: Sequence[int], learn: NDArray[np.bool_]
+        self, columns: Sequence[Column], features: Sequence[int], learn: NDArray[np.bool_]
     ) -> Integers | None:
         """Return the codes [event, feature] of columns of plain categories; None if some value is not plain."""
+        if any(isinstance(column, np.ndarray) for column in columns):
+            return None
         if not all(_PLAIN_CATEGORIES.issuperset(map(type, column)) for column in columns):
             return None
         block = np.empty((len(learn), len(features)), dtype=np.int64)
@@ -331,92 +260,11 @@ class Encoder:
                 for event in np.flatnonzero(block[:, place] == ABSENT).tolist()
                 if column[event] is not None
             ]
+        if not all(value in (True, False) or is_text(value) for *_, value in unseen):
+            return None
         for event, place, feature, value in sorted(unseen, key=itemgetter(0, 1)):
             block[event, place] = self._code(feature, value, bool(learn[event]))
         return block
-
-
-def _picked(
-    events: Sequence[Event] | Columns, layout: Layout
-) -> tuple[Sequence[Sequence[Any] | Floats], Sequence[Sequence[Any]], Sequence[Sequence[Any]]] | None:
-    """Return the columns of numbers, of categories and of unknown names; None unless all events have these keys."""
-    kinds = (layout.number_names, layout.category_names, layout.unknown_names)
-    if isinstance(events, Columns):
-        by_name = dict(zip(events.names, events.columns, strict=True))
-        numbers, categories, unknown = ([by_name[name] for name in names] for names in kinds)
-        lists = [column.tolist() if isinstance(column, np.ndarray) else column for column in categories]
-        return numbers, lists, unknown
-    if set(map(len, events)) != {len(layout.names)}:
-        return None
-    getters = (layout.numbers, layout.categories, _values_of(layout.unknown_names))
-    try:
-        picked = [
-            list(zip(*map(getter, events), strict=True)) if names else []
-            for names, getter in zip(kinds, getters, strict=True)
-        ]
-    except KeyError:
-        return None
-    return picked[0], picked[1], picked[2]
-
-
-def _number_block(columns: Sequence[Sequence[Any] | Floats], events: int, cells: bool) -> Floats | None:
-    """Return numbers [event, feature] with NaN for what is missing; None if some value is not a plain number."""
-    block = np.empty((events, len(columns)))
-    try:
-        for place, column in enumerate(columns):
-            types = {float} if isinstance(column, np.ndarray) else set(map(type, column))
-            if types <= _PLAIN_NUMBERS:
-                block[:, place] = column
-            elif types <= _PLAIN_NUMBERS | {_NONE}:
-                block[:, place] = [np.nan if value is None else value for value in column]
-            elif cells and types <= {str, _NONE}:
-                block[:, place] = [np.nan if value is None else as_number(value) for value in column]
-            else:
-                return None
-    except (ValueError, OverflowError):
-        return None
-    largest, smallest = (extreme.reduce(block, axis=None, initial=0.0) for extreme in (np.fmax, np.fmin))
-    return block if smallest > -LARGEST and largest < LARGEST else None
-
-
-def _nothing(column: Sequence[Any] | Floats, learn: bool) -> bool:
-    """Tell whether a column of an unknown feature can be passed over: if nothing is in it that could be learned."""
-    if isinstance(column, np.ndarray):
-        return not learn or bool(np.isnan(column).all())
-    return _SCALARS.issuperset(map(type, column)) and (
-        not learn or all(value is None or is_nan(value) for value in column)
-    )
-
-
-def _values_of(names: tuple[Any, ...]) -> Callable[[Event], tuple[Any, ...]]:
-    """Return a function from an event to the tuple of its values of these names; KeyError if it lacks one."""
-    if len(names) > 1:
-        return itemgetter(*names)
-    return lambda event: tuple(event[name] for name in names)
-
-
-def _flatten(event: Event, found: dict[FeatureName, Any]) -> list[FeatureName]:
-    """Put the values of an event into found, nested names joined by dots; return the names met twice.
-
-    Of two values of one name the shallower counts. A name is a string or an integer; any other is taken as its text.
-    """
-    twice: list[FeatureName] = []
-    level: list[tuple[str, Event]] = [("", event)]
-    while level:
-        deeper: list[tuple[str, Event]] = []
-        for prefix, part in level:
-            for key, value in part.items():
-                name = key if type(key) in (str, int) and not prefix else f"{prefix}{key}"
-                if isinstance(name, str) and not is_text(name):
-                    name = name.encode("utf-8", "backslashreplace").decode()
-                if isinstance(value, Mapping):
-                    deeper.append((f"{name}.", value))
-                elif name in found:
-                    twice.append(name)
-                else:
-                    found[name] = value
-        level = sorted(deeper, key=itemgetter(0))
-    return twice
 
 
 def _by_type(name: FeatureName) -> tuple[bool, FeatureName]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, to_native_frame, to_native_series
 
-from streamnb.encoder import Columns
+from streamnb.events import Columns
 from streamnb.kernels import Floats
 from streamnb.tables import Label, by_label
 
@@ -22,17 +23,19 @@ def columns(frame: Any) -> Columns:
             raise ValueError(f"an array of events has the axes [event, feature]; got the shape {frame.shape}")
         return Columns(range(frame.shape[1]), [_plain(column) for column in frame.T], len(frame))
     table = nw.from_native(frame, eager_only=True)
-    return Columns(table.columns, [_plain(table[name]) for name in table.columns], len(table))
+    return Columns(table.columns, [_plain(column) for column in table.iter_columns()], len(table))
 
 
-def _plain(column: Any) -> Sequence[Any] | Floats:
-    """Return a column of numbers as an array of floats, any other as a list."""
+def _plain(column: Any) -> Sequence[Any] | NDArray[Any]:
+    """Return a column of numbers as an array, any other as a list."""
     if isinstance(column, np.ndarray):
-        return column.astype(np.float64, copy=False) if column.dtype.kind in "fiu" else column.tolist()
+        return column if column.dtype.kind in "fiu" else column.tolist()
     if column.dtype.is_numeric() and not column.dtype.is_decimal() and not column.null_count():
-        return np.asarray(column.to_numpy(), dtype=np.float64)
-    values: list[Any] = column.to_list()
-    return values
+        values = np.asarray(column.to_numpy())
+        if values.dtype.kind in "fiu":
+            return values
+    listed: list[Any] = column.to_list()
+    return listed
 
 
 def probabilities(values: Floats, labels: Sequence[Label], like: Any) -> Any:
@@ -43,10 +46,16 @@ def probabilities(values: Floats, labels: Sequence[Label], like: Any) -> Any:
     frame = into_frame(like)
     if not labels:
         return frame.select([]).to_native()
-    columns = by_label(labels, values.T)
-    return to_native_frame(columns, like=frame)
+    names = labels if frame.implementation.is_pandas_like() else [str(label) for label in labels]
+    return to_native_frame(by_label(names, values.T), like=frame)
 
 
 def series(values: Sequence[Any], like: Any) -> Any:
-    """Return a value for each event as a series like the caller's frame."""
-    return to_native_series(values, name=None, like=into_frame(like))
+    """Return a value for each event as a series like the caller's frame.
+
+    Where it cannot hold values of several types, as only pandas's can, their text stands for them.
+    """
+    frame = into_frame(like)
+    if len(set(map(type, values))) > 1 and not frame.implementation.is_pandas_like():
+        values = [str(value) for value in values]
+    return to_native_series(values, name=None, like=frame)

@@ -62,6 +62,7 @@ starts[1, i]:starts[1, i + 1], both ascending by feature. A plain tuple, since m
 as long as learning it.
 """
 
+_LEAST_SPREAD = 1.0 / LARGEST  # the square of a smaller one loses its digits
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
@@ -88,7 +89,7 @@ def pooled_variance(moments: Floats, feature: int, classes: int) -> float:
     if weight <= 0.0:
         return 0.0
     overall = moments[feature, 2, 0] / weight
-    noise = _ROUNDING * abs(moments[feature, 1, 0])
+    noise = max(_ROUNDING * abs(moments[feature, 1, 0]), _LEAST_SPREAD)
     if not overall > noise * noise:
         return 0.0
     within = 0.0
@@ -278,17 +279,17 @@ def test_then_train(
 ) -> None:
     """For each event in turn set probabilities[event, class], then learn it under its label [event].
 
-    A negative label is not learned; a row stays as it was where nothing has been learned. No labels: only predict; no
-    probabilities: only learn. The arguments are `*tables, *events, labels, probabilities`: as named tuples they would
-    take four times as long to reach the machine code.
+    A negative label is not learned; without labels no event is. A row stays as it was where nothing has been learned.
+    The arguments are `*tables, *events, labels, probabilities`: as named tuples they would take four times as long to
+    reach the machine code.
     """
     work = np.empty((3, classes))
     for k in range(classes):
         work[PRIORS, k] = log_prior(weights, settings, k)
-    for event in range(max(len(labels), len(probabilities))):
+    for event in range(len(probabilities)):
         first, last = starts[0, event], starts[0, event + 1]
         begin, end = starts[1, event], starts[1, event + 1]
-        if event < len(probabilities) and weights[0] > 0.0:
+        if weights[0] > 0.0:
             for k in range(classes):
                 work[SCORES, k] = work[PRIORS, k]
             if first < last:  # a call takes as long as two features
@@ -306,6 +307,30 @@ def test_then_train(
                 learn_numbers(moments, k + 1, features, values, first, last)
             if begin < end:
                 learn_categories(counts, totals, distinct, owner, k + 1, codes, begin, end)
+
+
+@compiled
+def learn(
+    weights: Floats,
+    moments: Floats,
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    starts: Integers,
+    features: Integers,
+    values: Floats,
+    codes: Integers,
+    labels: Integers,
+) -> None:
+    """Do what `test_then_train` does to the tables. The arguments are `*tables[:6], *events, labels`."""
+    for event in range(len(labels)):
+        k = labels[event]
+        if k >= 0:
+            weights[0] += 1.0
+            weights[k + 1] += 1.0
+            learn_numbers(moments, k + 1, features, values, starts[0, event], starts[0, event + 1])
+            learn_categories(counts, totals, distinct, owner, k + 1, codes, starts[1, event], starts[1, event + 1])
 
 
 @compiled

@@ -46,9 +46,17 @@ class Measures:
             The label of each class.
         labels
             The true label of each event; None where it is not known.
+
+        Raises ValueError for a label that cannot be a class, or numbers that do not match; nothing is measured then.
         """
-        columns = np.array([self._labels.add(label) for label in classes], dtype=np.int64)
+        classes, labels = list(classes), list(labels)
+        if probabilities.shape != (len(labels), len(classes)):
+            raise ValueError(
+                f"probabilities of the shape {probabilities.shape} came with {len(labels)} labels and "
+                f"{len(classes)} classes"
+            )
         codes = self._labels.encode(labels)
+        columns = np.array([self._labels.add(label) for label in classes], dtype=np.int64)
         size = len(self._labels)
         self._confusion = grown(self._confusion, (size, size))
         chosen = np.empty(len(probabilities), dtype=np.int64)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from river import base
 
 from streamnb import frames, kernels
-from streamnb.encoder import Columns, Encoder, Event
+from streamnb.encoder import Encoder
+from streamnb.events import Columns, Event
 from streamnb.kernels import Events, Floats, Tables
 from streamnb.tables import NO_LABEL, Counts, Label, Labels, Moments, as_label, by_label
 from streamnb.values import KINDS, FeatureName, Kind
@@ -21,7 +22,6 @@ from streamnb.values import KINDS, FeatureName, Kind
 _LEAST_SMOOTHING = 1e-12  # a positive smoothing below it would leave the bounds that the kernels multiply within
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
-_NO_PROBABILITIES = np.empty((0, 0))
 
 
 class NaiveBayes(base.MiniBatchClassifier):
@@ -143,7 +143,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         self._label[0] = self._labels.add(label) if code is None else code
         if code is None or self._registered != self._encoder.registered:
             self._fit_tables()
-        kernels.test_then_train(*self._tables, *events, self._label, _NO_PROBABILITIES)
+        kernels.learn(*self._tables[:6], *events, self._label)
 
     def predict_proba_one(self, x: Event, **_: Any) -> dict[Label, float]:  # type: ignore[override] # floats too
         """Return the probability of each class; nothing where nothing has been learned."""
@@ -151,7 +151,9 @@ class NaiveBayes(base.MiniBatchClassifier):
         probabilities = np.empty((1, len(labels)))
         events = self._encoder.encode_one(x, learn=False)
         kernels.test_then_train(*self._tables, *events, _NO_LABELS, probabilities)
-        return by_label(labels, probabilities.tolist()[0])
+        shares = probabilities.tolist()[0]
+        named = dict(zip(labels, shares))  # noqa: B905 - of one length; checking it takes half as long again
+        return named if len(named) == len(labels) else by_label(labels, shares)
 
     def predict_one(self, x: Event, **_: Any) -> Label | None:  # type: ignore[override] # floats too
         """Return the most probable class, the one seen first among equals; None where nothing has been learned."""
@@ -177,7 +179,10 @@ class NaiveBayes(base.MiniBatchClassifier):
 
     def p_class(self, c: Any) -> float:
         """Return the prior probability of a class; 0 for one that was never learned."""
-        code = self._labels.find(c)
+        try:
+            code = self._labels.find(as_label(c))
+        except ValueError:
+            return 0.0
         return 0.0 if code is None else float(np.exp(self._log_priors()[code]))
 
     def learn_many(self, X: Any, y: Iterable[object]) -> None:
@@ -187,7 +192,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         nothing of the batch is kept then.
         """
         events, codes = self._encode(X, y, cells=False, bad=Counter())
-        kernels.test_then_train(*self._tables, *events, codes, _NO_PROBABILITIES)
+        kernels.learn(*self._tables[:6], *events, codes)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a frame like X with a row of probabilities per event and a column per class."""
@@ -231,7 +236,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         >>> NaiveBayes().test_then_train([{"n": 1}, {"n": 5}, {"n": 1}], ["low", "high", "low"]).round(2)
         array([[0.  , 0.  ],
                [1.  , 0.  ],
-               [0.71, 0.29]])
+               [0.92, 0.08]])
         """
         encoded, codes = self._encode(events, labels, cells, Counter() if bad_values is None else bad_values)
         probabilities = np.zeros((len(codes), len(self._labels)))
@@ -243,12 +248,13 @@ class NaiveBayes(base.MiniBatchClassifier):
         encoder = self._encoder
         slots = len(self._labels) + 1
         numeric, categorical, columns = len(encoder.numeric), len(encoder.categorical), len(encoder.columns)
+        kinds = None if self.kinds is None else [(name, str(kind)) for name, kind in encoder.declared.items()]
         plain = {
-            "smoothing": self.smoothing,
-            "variance_prior": self.variance_prior,
-            "unbiased": self.unbiased,
-            "prior_smoothing": self.prior_smoothing,
-            "kinds": None if self.kinds is None else sorted(self.kinds.items(), key=repr),
+            "smoothing": float(self.smoothing),
+            "variance_prior": float(self.variance_prior),
+            "unbiased": bool(self.unbiased),
+            "prior_smoothing": float(self.prior_smoothing),
+            "kinds": kinds if kinds is None else sorted(kinds, key=repr),
             "classes": self.classes,
             "features": list(encoder.schema().items()),
             "values": encoder.columns,
@@ -267,22 +273,24 @@ class NaiveBayes(base.MiniBatchClassifier):
     @classmethod
     def from_state(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Return the model whose `to_state` this is."""
-        kinds = None if plain["kinds"] is None else dict(plain["kinds"])
         settings = ("smoothing", "variance_prior", "unbiased", "prior_smoothing")
+        kinds = None if plain["kinds"] is None else dict(plain["kinds"])
         model = cls(**{name: plain[name] for name in settings}, kinds=kinds)
+        encoder = model._encoder
         for name, kind in plain["features"]:
-            model._encoder.add_feature(name, kind)
+            encoder.add_feature(name, kind)
         for owner, value in zip(arrays["owner"].tolist(), plain["values"], strict=True):
-            model._encoder.add_value(owner, value)
-        model._encoder.bad_values.update(dict(plain["bad_values"]))
+            encoder.add_value(owner, value)
+        encoder.bad_values.update(dict(plain["bad_values"]))
         model._labels = Labels(plain["classes"])
         model._fit_tables()
-        slots = len(model._labels) + 1
-        model._weights[:slots] = arrays["weights"]
-        model._moments.array[: len(arrays["moments"]), :, :slots] = arrays["moments"]
-        model._counts.array[: len(arrays["counts"]), :slots] = arrays["counts"]
-        model._counts.totals[: len(arrays["totals"]), :slots] = arrays["totals"]
-        model._counts.distinct[: len(arrays["distinct"])] = arrays["distinct"]
+        _, places = model.to_state()
+        if len(encoder.schema()) < len(plain["features"]) or len(encoder.columns) < len(plain["values"]):
+            raise ValueError("a name or a value twice")
+        for key, place in places.items():
+            if arrays[key].shape != place.shape or arrays[key].dtype != place.dtype:
+                raise ValueError(f"{key} of the shape {arrays[key].shape}, not {place.shape}")
+            place[:] = arrays[key]
         return model
 
     def _encode(

@@ -99,7 +99,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Parts]:
         raise NewerSnapshotError(f"its format is version {version}, and this program reads up to {VERSION}")
     try:
         return _parts(body, length)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except Exception as error:
         raise DamagedSnapshotError(f"its content is not that of a snapshot ({error!r})") from error
 
 

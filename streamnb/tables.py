@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamnb.kernels import Floats, Integers
-from streamnb.values import is_nan, is_text
+from streamnb.values import is_missing, is_text
 
 Label = str | int | float | bool
 """What can name a class."""
@@ -41,7 +41,8 @@ class Labels:
 
     def find(self, label: object) -> int | None:
         """Return the code of a class, None for one not met."""
-        return self._codes.get(type(label), _NO_CODES).get(label)  # type: ignore[call-overload, no-any-return]
+        codes = self._codes.get(type(label))
+        return None if codes is None else codes.get(label)  # type: ignore[call-overload]
 
     def add(self, label: Label) -> int:
         """Return the code of a class, the next free one if it is new."""
@@ -57,18 +58,18 @@ class Labels:
 
         Raises ValueError, naming the event by its place, for what cannot be a class; no class is added then.
         """
+        if isinstance(values, np.ndarray) and values.ndim != 1:
+            raise ValueError(f"labels have one axis, [event]; got the shape {values.shape}")
         if isinstance(values, np.ndarray) and values.dtype.kind in "bi":
             return self._encode_integers(values)
         plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
         types = set(map(type, plain))
         if types <= {str} or types <= {bool} or types <= {int}:
-            for label in [as_label(value) for value in dict.fromkeys(plain)]:
+            for label in [_label_at(plain.index(value), value) for value in dict.fromkeys(plain)]:
                 self.add(label)
             codes = self._codes.get(next(iter(types), str), _NO_CODES)
             return np.fromiter(map(codes.__getitem__, plain), np.int64, len(plain))
-        labels = [
-            None if value is None or is_nan(value) else _label_at(place, value) for place, value in enumerate(plain)
-        ]
+        labels = [None if is_missing(value) else _label_at(place, value) for place, value in enumerate(plain)]
         return np.array([NO_LABEL if label is None else self.add(label) for label in labels], dtype=np.int64)
 
     def _encode_integers(self, values: NDArray[Any]) -> Integers:
@@ -113,11 +114,9 @@ def as_label(value: object) -> Label:
 
 def by_label(labels: Sequence[Label], values: Sequence[Any] | NDArray[Any]) -> dict[Label, Any]:
     """Return the value of each class by its label; labels that Python takes for equal, like 1 and True, share a sum."""
-    named = dict(zip(labels, values))  # noqa: B905 - of one length by construction, and checking takes half as long again
-    if len(named) < len(labels):
-        named = {}
-        for label, value in zip(labels, values, strict=True):
-            named[label] = named[label] + value if label in named else value
+    named: dict[Label, Any] = {}
+    for label, value in zip(labels, values, strict=True):
+        named[label] = named[label] + value if label in named else value
     return named
 
 

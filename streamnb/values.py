@@ -45,10 +45,12 @@ def read(value: object, kind: Kind | None, text: bool) -> Reading:
     >>> read("3.5", None, text=False), read("3.5", None, text=True), read("high", "numeric", text=True)
     (('categorical', '3.5'), ('numeric', 3.5), ('bad', None))
     """
+    if is_missing(value):
+        return _NOTHING
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return _SPOILED
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or type(value).__name__ in _MISSING_TYPES:
-        return _NOTHING
     if isinstance(value, str):
         return _read_text(str.__str__(value), kind, text)
     if isinstance(value, bool):
@@ -116,6 +118,15 @@ def is_text(value: str) -> bool:
     return True
 
 
+def is_missing(value: object) -> bool:
+    """Tell whether a value stands for none: None, a NaN of any type, or what pandas puts in its place."""
+    if value is None or type(value).__name__ in _MISSING_TYPES:
+        return True
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return value.is_nan() if isinstance(value, Decimal) else is_nan(value)
+
+
 def is_nan(value: object) -> bool:
     """Tell whether a value is a float that is not a number."""
-    return isinstance(value, float) and math.isnan(value)
+    return isinstance(value, float | np.floating) and math.isnan(value)

@@ -3,6 +3,8 @@
 import gzip
 import json
 import os
+import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import pytest
 
 from consumers.cli import cli
 from consumers.config import settings
+from consumers.loop import SnapshotPolicy
 from streamnb import NaiveBayes, load, save, snapshot
 from tests.command import json_lines, predictions, streamnb, streamnb_process
 
@@ -347,8 +350,6 @@ def test_help_imports_nothing_heavy():
 
 
 def test_a_run_shows_its_progress_on_a_terminal(tmp_path):
-    import pty
-
     (tmp_path / "events.jsonl").write_bytes(LINES)
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "consumers.cli", "evaluate", "events.jsonl"]
@@ -374,11 +375,7 @@ def test_a_cold_start_in_a_read_only_install_answers(tmp_path, home):
         "m = streamnb.NaiveBayes(); m.learn_one({'a': 1.0}, 'x'); print(m.predict_one({'a': 1.0}))"
     )
     install = tmp_path / "install"
-    subprocess.run(["cp", "-r", str(ROOT / "streamnb"), str(install / "streamnb")], check=False)
-    install.mkdir()
-    subprocess.run(["cp", "-r", str(ROOT / "streamnb"), str(install)], check=True)
-    for cache in install.rglob("__pycache__"):
-        subprocess.run(["rm", "-r", str(cache)], check=True)
+    shutil.copytree(ROOT / "streamnb", install / "streamnb", ignore=shutil.ignore_patterns("__pycache__"))
     # A file where a folder is wanted stops even root from writing.
     (install / "streamnb" / "__pycache__").write_text("")
     place = tmp_path / "home"
@@ -402,7 +399,5 @@ def test_the_demo_runs_and_runs_again(command, tmp_path):
 
 
 def test_the_clock_makes_snapshots_due_too():
-    from consumers.loop import SnapshotPolicy
-
     policy = SnapshotPolicy(records=100, seconds=5.0)
     assert [policy.due(*when) for when in ((99, 4.9), (100, 0.0), (1, 5.0), (0, 1e9))] == [False, True, True, False]

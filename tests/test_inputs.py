@@ -206,7 +206,7 @@ def test_what_is_no_gzip_at_all_is_a_dead_letter(run):
     assert (answers, [letter["reason"] for letter in dead]) == ([], [CUT_SHORT])
 
 
-def test_rows_of_csv_that_are_no_events_are_dead_letters(run, monkeypatch):
+def test_rows_of_csv_that_are_no_events_are_dead_letters(run):
     rows = b'n,k,label\n1,x,a\n1,x\n1,x,a,b\n"' + b"y" * 300 + b'",x,a\n2,"two\nlines",b\n3,x,a\n'
     answers, dead, model = run(rows, "--max-record-bytes", "100", name="events.csv")
     assert (len(answers), model.learned) == (3, 3)
