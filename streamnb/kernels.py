@@ -102,6 +102,15 @@ def pooled_variance(moments: Floats, feature: int, classes: int) -> float:
 
 
 @compiled
+def take_logs(work: Floats, classes: int, power: float) -> None:
+    """Add the log of each class's product, to a power, to its score; the products begin anew at 1."""
+    for k in range(classes):
+        product = work[PRODUCTS, k]
+        work[SCORES, k] += power * math.log(product) if product > 0.0 else -math.inf
+        work[PRODUCTS, k] = 1.0
+
+
+@compiled
 def score_numbers(
     moments: Floats,
     settings: Floats,
@@ -115,8 +124,6 @@ def score_numbers(
     """Add log N(x; class mean, class variance) - log N(0; 0, pooled variance), summed over one event's numbers."""
     prior = settings[VARIANCE_PRIOR]
     degrees = settings[DEGREES]
-    for k in range(classes):
-        work[PRODUCTS, k] = 1.0
     chunk = 0
     for entry in range(start, stop):
         feature = features[entry]
@@ -143,12 +150,9 @@ def score_numbers(
         chunk += 1
         if chunk == _CHUNK:
             chunk = 0
-            for k in range(classes):
-                work[SCORES, k] += 0.5 * math.log(work[PRODUCTS, k])
-                work[PRODUCTS, k] = 1.0
+            take_logs(work, classes, 0.5)
     if chunk > 0:
-        for k in range(classes):
-            work[SCORES, k] += 0.5 * math.log(work[PRODUCTS, k])
+        take_logs(work, classes, 0.5)
 
 
 @compiled
@@ -166,8 +170,6 @@ def score_categories(
 ) -> None:
     """Add log (N_v + smoothing) / (N + smoothing x distinct values), summed over one event's categories."""
     smoothing = settings[SMOOTHING]
-    for k in range(classes):
-        work[PRODUCTS, k] = 1.0
     chunk = 0
     for entry in range(start, stop):
         code = codes[entry]
@@ -183,12 +185,9 @@ def score_categories(
         chunk += 1
         if chunk == _CHUNK:
             chunk = 0
-            for k in range(classes):
-                work[SCORES, k] += math.log(work[PRODUCTS, k]) if work[PRODUCTS, k] > 0.0 else -math.inf
-                work[PRODUCTS, k] = 1.0
+            take_logs(work, classes, 1.0)
     if chunk > 0:
-        for k in range(classes):
-            work[SCORES, k] += math.log(work[PRODUCTS, k]) if work[PRODUCTS, k] > 0.0 else -math.inf
+        take_logs(work, classes, 1.0)
 
 
 @compiled
@@ -283,7 +282,7 @@ def test_then_train(
     The arguments are `*tables, *events, labels, probabilities`: as named tuples they would take four times as long to
     reach the machine code.
     """
-    work = np.empty((3, classes))
+    work = np.ones((3, classes))
     for k in range(classes):
         work[PRIORS, k] = log_prior(weights, settings, k)
     for event in range(len(probabilities)):

@@ -170,7 +170,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         tables = self._tables
         _, features, values, codes = self._encoder.encode_one(x, learn=False)
         numbers = (features, values, 0, len(values))
-        work = np.empty((3, tables.classes))
+        work = np.ones((3, tables.classes))
         work[kernels.SCORES] = self._log_priors()
         kernels.score_numbers(tables.moments, tables.settings, tables.classes, *numbers, work)
         kernels.score_categories(*tables[2:], codes, 0, len(codes), work)
