@@ -81,18 +81,22 @@ class Watch:
         self._clock = clock
         self._start = clock()
         self._before = state.tally.records
-        self._progress = Progress(TextColumn("{task.description}"), console=console, disable=not console.is_terminal)
-        self._task = self._progress.add_task("reading", total=None)
+        self._progress = Progress(TextColumn("{task.description}"), console=console) if console.is_terminal else None
+        self._task = self._progress.add_task("reading", total=None) if self._progress else None
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        if self._progress:
+            self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        if self._progress:
+            self._progress.stop()
 
     def __call__(self) -> None:
         """Show the state of things."""
+        if self._progress is None or self._task is None:
+            return
         tally, measures = self._state.tally, self._state.measures
         seconds = max(self._clock() - self._start, 1e-9)
         rate = (tally.records - self._before) / seconds
