@@ -33,7 +33,7 @@ NUMBERS = [
     np.uint8(250), np.int8(-3), np.uint64(2**64 - 1), np.float16(0.5), np.float32(0.1), np.float64(3), np.longdouble(2),
 ]  # fmt: skip
 CATEGORIES = ["x", "", " ", "7", "nan", "é", "\x00", "👍", True, False, np.True_, np.str_("x"), _Colour.RED]
-MISSING = [None, NAN, np.float32("nan"), np.float64("nan"), Decimal("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+MISSING = [None, NAN, np.float32("nan"), np.float64("nan"), Decimal("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")]
 BAD = [
     math.inf, -math.inf, 1e140, -1e140, 10**400, -(10**400), 10**140, np.float64("inf"), Decimal("Infinity"),
     Decimal("1e500"), Fraction(10**400), 1j, np.complex128(1), b"x", bytearray(b"x"), np.bytes_(b"x"), [], ["x"], (1,),
