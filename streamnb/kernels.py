@@ -29,16 +29,17 @@ LARGEST = 1e140
 SMALLEST_PROBABILITY = 1e-15
 """Log loss takes a probability to lie between this and one minus this."""
 
-_CHUNK = 8  # ratios per logarithm: each lies within 1e-34..1e34, so eight of them neither overflow nor underflow
 SMOOTHING, VARIANCE_PRIOR, DEGREES, PRIOR_SMOOTHING = range(4)
 """The places in `Tables.settings`; degrees are what a variance takes off the weight: 0, or 1 where it is unbiased."""
 
 PRODUCTS, SCORES, PRIORS = range(3)
 """The rows of the kernels' work space [row, class]: ratios multiplied so far, log scores, log priors."""
 
+_CHUNK = 8  # ratios per logarithm: each lies within 1e-34..1e34, so eight of them neither overflow nor underflow
 _FARTHEST = 1e300  # a squared distance beyond it is infinite for every purpose, but sums and differences stay finite
 _LEAST_VARIANCE = 1e-9  # of the pooled variance: matters only where the user turned the variance prior off
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)  # a spread below this share of the mean is rounding noise, not data
+_LEAST_SPREAD = 1.0 / LARGEST  # the square of a smaller one loses its digits
 
 
 class Tables(NamedTuple):
@@ -61,8 +62,6 @@ Event i owns the numbers starts[0, i]:starts[0, i + 1], each a feature and a val
 starts[1, i]:starts[1, i + 1], both ascending by feature. A plain tuple, since making a named one for every event takes
 as long as learning it.
 """
-
-_LEAST_SPREAD = 1.0 / LARGEST  # the square of a smaller one loses its digits
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 

@@ -19,7 +19,9 @@ from streamnb.kernels import Events, Floats, Tables
 from streamnb.tables import NO_LABEL, Counts, Label, Labels, Moments, as_label, by_label
 from streamnb.values import KINDS, FeatureName, Kind
 
-_LEAST_SMOOTHING = 1e-12  # a positive smoothing below it would leave the bounds that the kernels multiply within
+_MOST = (
+    1e12  # a setting beyond it, or a smoothing below its inverse, would leave the bounds that kernels multiply within
+)
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
 
@@ -48,7 +50,7 @@ class NaiveBayes(base.MiniBatchClassifier):
     Raises
     ------
     ValueError
-        For a negative setting, or a kind that does not exist.
+        For a setting below 0 or beyond 1e12, or a kind that does not exist.
 
     References
     ----------
@@ -83,10 +85,10 @@ class NaiveBayes(base.MiniBatchClassifier):
             ("variance_prior", variance_prior),
             ("prior_smoothing", prior_smoothing),
         ):
-            if not 0 <= value < float("inf"):
-                raise ValueError(f"{name} is {value!r}: it must be a number, 0 or more")
-        if 0 < smoothing < _LEAST_SMOOTHING:
-            raise ValueError(f"smoothing is {smoothing!r}: it must be 0 or at least {_LEAST_SMOOTHING}")
+            if not 0 <= value <= _MOST:
+                raise ValueError(f"{name} is {value!r}: it must be a number from 0 to {_MOST}")
+        if 0 < smoothing < 1 / _MOST:
+            raise ValueError(f"smoothing is {smoothing!r}: it must be 0 or at least {1 / _MOST}")
         for feature, kind in (kinds or {}).items():
             if kind not in KINDS:
                 raise ValueError(f"the kind of {feature!r} is {kind!r}: it must be one of {', '.join(KINDS)}")

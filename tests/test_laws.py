@@ -583,3 +583,21 @@ def test_labels_drawn_for_the_laws_include_unlabelled_and_equal_looking_ones():
         (float, 1.0),
         (type(None), None),
     }
+
+
+@pytest.mark.parametrize("name", ["smoothing", "variance_prior", "prior_smoothing"])
+@pytest.mark.parametrize("value", [-1, -1e-9, 1e13, math.inf, math.nan])
+def test_a_setting_beyond_its_bounds_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"{name} is {value!r}"):
+        NaiveBayes(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["smoothing", "variance_prior", "prior_smoothing"])
+@pytest.mark.parametrize("value", [0, 1e-12, 1e12])
+def test_at_the_bounds_of_a_setting_answers_are_finite(name, value):
+    model = NaiveBayes(**{name: value})
+    for place in range(200):
+        event = {f"n{feature}": place * 10.0**feature for feature in range(-40, 40)}
+        model.learn_one({**event, "k": place % 50}, place % 3)
+    shares = model.predict_proba_one({**event, "k": 1}).values()
+    assert sum(shares) == pytest.approx(1)
