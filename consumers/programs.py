@@ -44,8 +44,9 @@ def run(config: Config, console: Console, *, emit: bool, keep: bool) -> State:
     state: State | None = None
     lengths: dict[str, int] = {}
     if store is not None:
-        found = store.newest(State.from_bytes, console.print)
         store.check()
+        store.lock()
+        found = store.newest(State.from_bytes, console.print)
         if found is not None:
             state, recorded, lengths = found
             _check_same(config, recorded)
@@ -139,6 +140,8 @@ def _loop(
             check_output(path, lengths.get(path))
     with ExitStack() as stack:
         stack.enter_context(_few_collections())
+        if store is not None:
+            store.make()
         predictions, dead_letters = (_open(stack, path, lengths) if used else None for path, used in wanted)
         if store is not None:
             stack.callback(store.close)  # before the outputs that its snapshots account for

@@ -3,6 +3,7 @@
 Law: a snapshot appears under its name only when it, and every output that it accounts for, is safe on the disk.
 """
 
+import fcntl
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ class SnapshotFolder:
     Parameters
     ----------
     path
-        The folder; made with the first snapshot.
+        The folder.
     keep
         How many snapshots to keep.
 
@@ -39,6 +40,30 @@ class SnapshotFolder:
         self._keep = keep
         self._worker = ThreadPoolExecutor(1, "snapshot")
         self._writing: Future[None] | None = None
+        self._locked: int | None = None
+
+    def lock(self) -> None:
+        """Keep other runs from the folder, if it is there, until `close` or the end of the process.
+
+        Raises FileError if another run is going.
+        """
+        if self._locked is None and self._path.is_dir():
+            self._locked = os.open(self._path, os.O_RDONLY)
+            try:
+                fcntl.flock(self._locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise FileError(f"another run is going on with the snapshots in {self._path}: stop it first") from error
+
+    def make(self) -> None:
+        """Make the folder where it is not, and lock it.
+
+        Raises FileError.
+        """
+        try:
+            self._path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise FileError(f"snapshots cannot be kept in {self._path}: {error.strerror}") from error
+        self.lock()
 
     def newest(self, read: Callable[[bytes], _State], warn: Callable[[str], None]) -> _State | None:
         """Return what the newest good snapshot holds; None where there is none.
@@ -88,6 +113,8 @@ class SnapshotFolder:
     def close(self) -> None:
         """Return when every snapshot is written; raises what went wrong with the last."""
         self._worker.shutdown()
+        if self._locked is not None:
+            os.close(self._locked)
         self.wait()
 
     def wait(self) -> None:
@@ -99,7 +126,6 @@ class SnapshotFolder:
         try:
             for sink in sinks:
                 sink.sync()
-            self._path.mkdir(exist_ok=True)
             partial = self._path / _PARTIAL
             with partial.open("wb") as file:
                 file.write(data)

@@ -295,6 +295,22 @@ def test_an_event_on_standard_input_is_answered_while_the_stream_is_open(tmp_pat
         assert process.wait() == 0
 
 
+def test_a_second_run_over_the_same_snapshots_is_refused_while_the_first_is_going(tmp_path):
+    command = [sys.executable, "-m", "consumers.cli", "run", "--output", "-"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(LINES)
+        process.stdin.flush()
+        process.stdout.readline()
+        (tmp_path / "events.jsonl").write_bytes(LINES)
+        before = everything(tmp_path)
+        outcome = streamnb_process(tmp_path, "run", "events.jsonl")
+        assert everything(tmp_path) == before
+        process.stdin.close()
+        assert process.wait() == 0
+    assert outcome.status == 2
+    assert outcome.err == "streamnb: another run is going on with the snapshots in snapshots: stop it first\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_run_with_all_saved(tmp_path, number):
     command = [sys.executable, "-m", "consumers.cli", "run", "--output", "-"]
