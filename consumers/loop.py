@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count, repeat
+from operator import methodcaller
 from typing import Any
 
 from consumers.errors import InterruptedRunError
@@ -162,10 +163,10 @@ class Loop:
     def _take(self, batch: Batch) -> tuple[list[Any], list[Any]]:
         """Take the id and the label out of each event, and what is to be ignored; return the ids and the labels."""
         fields = self._fields
-        ids = [event.pop(fields.id, None) for event in batch.events]
+        ids = list(map(methodcaller("pop", fields.id, None), batch.events))
         if not _STRUCTURES.isdisjoint(map(type, ids)):
             ids = [None if type(id_) in _STRUCTURES else id_ for id_ in ids]
-        labels = [event.pop(fields.label, None) for event in batch.events]
+        labels = list(map(methodcaller("pop", fields.label, None), batch.events))
         if float in set(map(type, labels)):
             labels = [None if is_nan(label) else label for label in labels]
         for name in fields.ignore:
