@@ -6,9 +6,10 @@ imported by them: help and mistakes answer at once.
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, NoReturn, TypeVar, get_args, get_origin
 from typing import Literal as LiteralType
 
 import click
@@ -19,7 +20,7 @@ from consumers.errors import InterruptedRunError, RefusalError
 _ALL = {setting.name for setting in settings()}
 _STATE_ONLY = {"snapshots", "keep_snapshots", "snapshot_records", "snapshot_seconds"}
 _EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters"}
-_PREDICTED = {"inputs", "format", "id", "output", "dead_letters", "max_record_bytes"}
+_PREDICTED = {"inputs", "format", "label", "id", "ignore", "output", "dead_letters", "max_record_bytes"}
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -52,7 +53,9 @@ def _flag(setting: Setting) -> Callable[[_Command], _Command]:
         is_flag=False,
         multiple=setting.several,
         default=() if setting.several else None,
-        help=setting.description + (f"  [default: {default}]" if default else ""),
+        help=setting.description
+        + ("  Give the flag once for each." if setting.several else "")
+        + (f"  [default: {default}]" if default else ""),
     )
 
 
@@ -87,8 +90,12 @@ def _run(config: Config, *, emit: bool) -> None:
     from consumers import programs, report
 
     console = _console()
-    state = programs.run(config, console, emit=emit, keep=True)
-    report.show_report(console, report.summary(state))
+    try:
+        state = programs.run(config, console, emit=emit, keep=True)
+    except InterruptedRunError as error:
+        error.saved = f"; all that was read is saved in {config.snapshots}, and the same command goes on from there"
+        raise
+    report.show_report(console, report.summary(state), config.label)
     _where(console, {"predictions": config.output} if emit else {}, config)
     console.print(f"snapshots: {config.snapshots}")
 
@@ -97,12 +104,16 @@ def _run(config: Config, *, emit: bool) -> None:
 @click.argument("snapshot")
 @_configured(_PREDICTED)
 def predict(snapshot: str, file: str | None, **flags: Any) -> None:
-    """Predict with the model of SNAPSHOT, a file or a folder of them; learn nothing."""
+    """Predict with SNAPSHOT, a file or a folder of them; learn nothing.
+
+    What is label, id, and to be ignored is known from the snapshot, where the flags do not say otherwise.
+    """
     from consumers import programs, report
 
     config, console = _config(file, flags), _console()
-    state = programs.predict(config, console, snapshot)
-    report.show_report(console, report.summary(state))
+    given = {name for name, value in flags.items() if value}
+    state = programs.predict(config, console, snapshot, given)
+    report.show_report(console, report.summary(state), config.label)
     _where(console, {"predictions": config.output}, config)
 
 
@@ -113,11 +124,12 @@ def evaluate(file: str | None, as_json: bool, **flags: Any) -> None:
     """Predict, learn and measure; write nothing but the report."""
     from consumers import programs, report
 
-    state = programs.run(_config(file, flags), _console(), emit=False, keep=False)
+    config = _config(file, flags)
+    state = programs.run(config, _console(), emit=False, keep=False)
     if as_json:
         click.echo(json.dumps(report.summary(state)))
     else:
-        report.show_report(_console(stderr=False), report.summary(state))
+        report.show_report(_console(stderr=False), report.summary(state), config.label)
 
 
 @cli.command()
@@ -129,7 +141,7 @@ def inspect(snapshot: str, as_json: bool, top: int) -> None:
     from consumers import programs, report
     from streamnb.describe import describe
 
-    state, recorded, lengths = programs.read_snapshot(snapshot)
+    state, recorded, lengths = programs.read_snapshot(snapshot, _console())
     described = describe(state.model, top)
     positions = [
         {"stream": stream, "partition": partition, "offset": offset}
@@ -141,9 +153,9 @@ def inspect(snapshot: str, as_json: bool, top: int) -> None:
         return
     console = _console(stderr=False)
     report.show_model(console, described)
-    report.show_report(console, report.summary(state))
+    report.show_report(console, report.summary(state), recorded.get("label", "label"))
     for place in positions:
-        console.print(f"read {place['stream']} (partition {place['partition']}) up to offset {place['offset']:,}")
+        console.print(f"position: {report.printable(place['stream'])}, next offset {place['offset']:,}")
 
 
 @cli.command("config")
@@ -180,7 +192,7 @@ def demo(folder: str) -> None:
 def _console(*, stderr: bool = True) -> Any:
     from rich.console import Console
 
-    return Console(stderr=stderr, soft_wrap=True, highlight=False)
+    return Console(stderr=stderr, soft_wrap=True, highlight=False, markup=False, emoji=False)  # data is no markup
 
 
 def _where(console: Any, outputs: dict[str, str], config: Config) -> None:
@@ -193,17 +205,21 @@ def main() -> None:
     try:
         cli.main(prog_name="streamnb", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
-        sys.exit(2)
+        _fail(error.format_message(), 2)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("stopped by SIGINT", 128 + signal.SIGINT)
     except BrokenPipeError:  # whoever read standard output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except RefusalError as error:
-        click.echo(f"streamnb: {error}", err=True)
-        sys.exit(2)
+        _fail(str(error), 2)
     except InterruptedRunError as error:
-        click.echo(f"streamnb: {error}", err=True)
-        sys.exit(128 + error.signal)
+        _fail(f"{error}{error.saved}", 128 + error.signal)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    click.echo(f"streamnb: {message}", err=True)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -27,11 +27,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ] = ("-",)
     format: Annotated[
         Literal["auto", "jsonl", "csv"],
-        Meta(description="How to read them: jsonl, csv, or auto to go by their names (.csv is CSV)."),
+        Meta(description="How to read the inputs: jsonl, csv, or auto to go by their names (.csv is CSV)."),
     ] = "auto"
-    label: Annotated[str, Meta(min_length=1, description="The key of the label.")] = "label"
+    label: Annotated[str, Meta(min_length=1, description="The key of the label; dots lead into nested objects.")] = (
+        "label"
+    )
     id: Annotated[str, Meta(min_length=1, description="The key of the id that goes with the prediction.")] = "id"
-    ignore: Annotated[Names, Meta(description="Keys to leave out.")] = ()
+    ignore: Annotated[Names, Meta(description="Keys to leave out; dots lead into nested objects.")] = ()
     numeric: Annotated[Names, Meta(description="Features declared numeric; text may stand for their numbers.")] = ()
     categorical: Annotated[
         Names, Meta(description="Features declared categorical, such as codes that look like numbers.")
@@ -46,13 +48,17 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     snapshots: Annotated[str, Meta(min_length=1, description="The folder of the snapshots.")] = "snapshots"
     keep_snapshots: Annotated[int, Meta(ge=1, description="How many snapshots to keep.")] = 3
     snapshot_records: Annotated[int, Meta(ge=1, description="Records between two snapshots at the most.")] = 100_000
-    snapshot_seconds: Annotated[float, Meta(gt=0, description="Seconds between two snapshots at the most.")] = 60.0
-    smoothing: Annotated[float, Meta(ge=0, description="Weight added to the count of each category.")] = 1.0
+    snapshot_seconds: Annotated[
+        float, Meta(gt=0, le=1e9, description="Seconds between two snapshots at the most, as long as records come.")
+    ] = 60.0
+    smoothing: Annotated[float, Meta(ge=0, description="What is added to the count of each category.")] = 1.0
     variance_prior: Annotated[
         float, Meta(ge=0, description="Observations that a feature's pooled variance counts for in that of each class.")
     ] = 5.0
     unbiased: Annotated[bool, Meta(description="Whether variances divide by n - 1 instead of n.")] = False
-    prior_smoothing: Annotated[float, Meta(ge=0, description="Weight added to that of each class in the prior.")] = 0.0
+    prior_smoothing: Annotated[
+        float, Meta(ge=0, description="What is added to the number of events of each class in its prior.")
+    ] = 0.0
 
     def kinds(self) -> dict[str | int, Kind]:
         """Return the declared kinds by feature."""
@@ -66,6 +72,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 STATE_SETTINGS = (
     "label",
+    "id",
     "ignore",
     "numeric",
     "categorical",

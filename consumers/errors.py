@@ -14,8 +14,9 @@ class FileError(RefusalError):
 
 
 class InterruptedRunError(Exception):
-    """A signal asked the run to stop; `signal` is its number."""
+    """A signal asked the run to stop; `signal` is its number, `saved` says what became of what was read."""
 
     def __init__(self, number: int, name: str) -> None:
-        super().__init__(f"stopped by {name}; the same command goes on from where it stopped")
+        super().__init__(f"stopped by {name}")
         self.signal = number
+        self.saved = ""

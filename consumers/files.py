@@ -4,6 +4,7 @@ Law: offsets count the bytes of the uncompressed content; an output holds exactl
 """
 
 import os
+import select
 import stat
 import sys
 import zlib
@@ -21,6 +22,7 @@ STANDARD = "-"
 """The name of standard input and output."""
 
 _CHUNK = 1 << 18  # bytes read at a time: some thousand events, a few milliseconds of work
+_PATIENCE = 1.0  # seconds to wait for standard input before something else may be done
 _COMPRESSED_CHUNK = 1 << 16  # grows a thousandfold at the most
 
 
@@ -48,7 +50,8 @@ class Lines(NamedTuple):
 def read_lines(path: str, offset: int, limit: int) -> Iterator[Lines]:
     """Yield the lines of a file, or of standard input, from an offset on, as they come.
 
-    A line over the limit, in bytes, is cut off after the first byte too many. The last line needs no end.
+    A line over the limit, in bytes, is cut off after the first byte too many. The last line needs no end. While nothing
+    comes on standard input there are, now and then, no lines.
 
     Raises FileError for a file that cannot be read or ends before the offset, CutShortError at the end of content that
     was cut short.
@@ -66,7 +69,7 @@ def read_lines(path: str, offset: int, limit: int) -> Iterator[Lines]:
                 rest, lost, offset = b"", 0, end
             lines = (rest + chunk).split(b"\n")
             rest = lines.pop()
-            if lines:
+            if lines or not chunk:
                 offsets = list(accumulate(map(add, map(len, lines), repeat(1)), initial=offset))
                 offset = offsets.pop()
                 yield Lines(lines, offsets, offset)
@@ -82,8 +85,7 @@ def read_lines(path: str, offset: int, limit: int) -> Iterator[Lines]:
 def _content(path: str, offset: int) -> Iterator[bytes]:
     """Yield the uncompressed content of a file from an offset on."""
     if path == STANDARD:
-        while chunk := os.read(sys.stdin.fileno(), _CHUNK):  # what there is, without waiting for more
-            yield chunk
+        yield from _standard_input()
         return
     try:
         with Path(path).open("rb", buffering=0) as file:
@@ -105,10 +107,21 @@ def _content(path: str, offset: int) -> Iterator[bytes]:
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from error
     if offset:
-        raise FileError(
-            f"{path} is {offset} bytes shorter than where the last run stopped reading it: "
-            "give the file that was read then, or begin anew with another folder for snapshots"
-        )
+        raise _shorter(path, offset)
+
+
+def _standard_input() -> Iterator[bytes]:
+    """Yield what comes, without waiting for more; nothing, now and then, while nothing comes."""
+    descriptor = sys.stdin.fileno()
+    while True:
+        ready, _, _ = select.select([descriptor], [], [], _PATIENCE)
+        if not ready:
+            yield b""
+            continue
+        chunk = os.read(descriptor, _CHUNK)
+        if not chunk:
+            return
+        yield chunk
 
 
 class _Decompressor(Protocol):
@@ -218,17 +231,46 @@ class StandardSink:
         """Do nothing: the stream is Python's to close."""
 
 
-def check_input(path: str) -> None:
-    """Raise FileError unless a file can be read."""
+def check_input(path: str, offset: int) -> None:
+    """Raise FileError unless a file can be read from an offset on; of a compressed one, only unless it can be read."""
+    _check_name(path)
+    if path == STANDARD:
+        return
     try:
-        if path != STANDARD:
-            Path(path).open("rb").close()
+        with Path(path).open("rb") as file:
+            size = offset if _is_compressed(path) or is_device(path) else file.seek(0, os.SEEK_END)
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from error
+    if size < offset:
+        raise _shorter(path, offset - size)
+
+
+def is_device(path: str) -> bool:
+    """Tell whether a path is there and neither a file nor a folder: a pipe, a device."""
+    return Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
+
+
+def _is_compressed(path: str) -> bool:
+    return path.endswith((".gz", ".zst"))
+
+
+def _shorter(path: str, missing: int) -> FileError:
+    return FileError(
+        f"{path} is {missing} bytes shorter than where the last run stopped reading it: "
+        "give the file that was read then, or begin anew with another folder for snapshots and other outputs"
+    )
+
+
+def _check_name(path: str) -> None:
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise FileError(f"{path!a} cannot be used: its name is not UTF-8; give it another, or link to it") from error
 
 
 def check_output(path: str, length: int | None) -> None:
     """Raise FileError unless a `FileSink` of this length can be opened, and change nothing."""
+    _check_name(path)
     file = Path(path)
     if not file.parent.is_dir():
         raise FileError(f"{path} cannot be written: there is no folder {file.parent}")
@@ -236,13 +278,16 @@ def check_output(path: str, length: int | None) -> None:
         raise FileError(f"{path} cannot be written: it is a folder")
     if not os.access(file if file.exists() else file.parent, os.W_OK):
         raise FileError(f"{path} cannot be written: permission denied")
-    if file.exists() and not file.is_file():  # a pipe or a device
+    if is_device(path):
         return
     size = file.stat().st_size if file.exists() else 0
     if length is None and size > 0:
-        raise FileError(f"{path} is there already, and no snapshot accounts for it: move it away, or name another file")
+        raise FileError(
+            f"{path} is there already, and no snapshot accounts for it: move it away, or name another file "
+            "(--output, --dead-letters)"
+        )
     if size < (length or 0):
         raise FileError(
             f"{path} has {size} bytes, and the last snapshot accounts for {length}: put the file back, "
-            "or begin anew with another folder for snapshots and another output"
+            "or begin anew with another folder for snapshots and other outputs"
         )

@@ -3,13 +3,16 @@
 Law: every record of every file is, once, an event or a dead letter.
 """
 
+import contextlib
 import csv
+import dataclasses
+import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from consumers.errors import FileError
-from consumers.files import STANDARD, CutShortError, read_lines
+from consumers.errors import ConfigError, FileError
+from consumers.files import STANDARD, CutShortError, check_input, is_device, read_lines
 from consumers.formats import parse
 from consumers.records import CUT_SHORT, NOT_CSV, TOO_LARGE, WRONG_CELLS, Batch, DeadLetter, Position
 
@@ -34,33 +37,66 @@ class FileSource:
         self._form = form
         self._limit = limit
 
+    def check(self, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Raise FileError unless each input can be read on from its offset; ConfigError for one that is given twice.
+
+        Parameters
+        ----------
+        offsets
+            Where to read on, by stream and partition.
+        """
+        seen: list[str] = []
+        for path in self._paths:
+            stream = _stream(path, [stream for stream, _ in offsets])
+            check_input(path, offsets.get((stream, 0), 0))
+            if path != STANDARD and is_csv(path, self._form) and not is_device(path):
+                with contextlib.suppress(CutShortError):
+                    _Table(path, 0, self._limit)
+            if any(_is_same(path, other) for other in seen):
+                raise ConfigError(f"inputs names {path} twice: each file is read once")
+            seen.append(path)
+
     def batches(self, positions: Sequence[Position]) -> Iterator[Batch]:
         """Yield the records of each file from its position on.
+
+        A file that was read before under another spelling of its path keeps that as the name of its stream.
 
         Raises FileError for a file that cannot be used.
         """
         offsets = {position.stream: position.offset for position in positions}
         for path in self._paths:
-            offset = 0 if path == STANDARD else offsets.get(path, 0)
+            stream = _stream(path, list(offsets))
+            offset = 0 if path == STANDARD else offsets.get(stream, 0)
             read = _csv_batches if is_csv(path, self._form) else _json_batches
             try:
-                yield from read(path, offset, self._limit)
+                for batch in read(path, offset, self._limit):
+                    yield dataclasses.replace(batch, position=batch.position._replace(stream=stream))
             except CutShortError as cut:
                 letter = DeadLetter(cut.offset, cut.rest[: self._limit], CUT_SHORT, str(cut))
                 # One byte beyond the end, where nothing can be: the cut has been told, and will not be told again.
                 if cut.end >= offset:
-                    yield Batch(Position(path, 0, cut.end + 1), [], [], [], [letter])
+                    yield Batch(Position(stream, 0, cut.end + 1), [], [], [], [letter])
+
+
+def _stream(path: str, known: Sequence[str]) -> str:
+    """Return the name of a file's stream: one that is known for it, or else its path."""
+    return next((stream for stream in known if _is_same(stream, path)), path)
+
+
+def _is_same(path: str, other: str) -> bool:
+    return path == other or (STANDARD not in {path, other} and os.path.realpath(path) == os.path.realpath(other))
 
 
 def is_csv(path: str, form: str) -> bool:
     """Tell whether a file is read as CSV: by its name, unless the form is given."""
-    return form == "csv" or (form == "auto" and path.removesuffix(".gz").removesuffix(".zst").endswith(".csv"))
+    name = path.lower().removesuffix(".gz").removesuffix(".zst")
+    return form == "csv" or (form == "auto" and name.endswith(".csv"))
 
 
 def _json_batches(path: str, offset: int, limit: int) -> Iterator[Batch]:
     """Yield the records of a file of JSON Lines."""
     for lines, offsets, end in read_lines(path, offset, limit):
-        if offsets[0] == 0:
+        if offsets[:1] == [0]:
             lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
         events, kept, raw, dead = parse(lines, offsets, limit)
         yield Batch(Position(path, 0, end), events, kept, raw, dead)
@@ -117,16 +153,23 @@ class _Rows:
                 yield line[0].decode(errors="surrogateescape") + "\n"
 
 
+class _Table:
+    """A file of CSV from an offset on: its header, none where it is empty, and its rows."""
+
+    def __init__(self, path: str, offset: int, limit: int) -> None:
+        self.rows = _Rows(path, 0, limit)
+        first = next(iter(self.rows), None)
+        self.header = [] if first is None else _header(path, first)
+        self.end = 0 if first is None else first.end
+        if offset > self.end:
+            self.rows = _Rows(path, offset, limit)
+
+
 def _csv_batches(path: str, offset: int, limit: int) -> Iterator[Batch]:
     """Yield the records of a file of CSV; empty cells are missing."""
-    rows = _Rows(path, 0, limit)
-    first = next(iter(rows), None)
-    if first is None:
-        return
-    header = _header(path, first)
-    if offset > first.end:
-        rows = _Rows(path, offset, limit)
-    batch = Batch(Position(path, 0, first.end), [], [], [], cells=True)
+    table = _Table(path, offset, limit)
+    rows, header = table.rows, table.header
+    batch = Batch(Position(path, 0, table.end), [], [], [], cells=True)
     raw: list[bytes] = []
     for row in rows:
         if problem := _problem(row, len(header), limit):

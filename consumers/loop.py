@@ -11,7 +11,7 @@ from itertools import accumulate, count, repeat
 from operator import methodcaller
 from typing import Any
 
-from consumers.errors import InterruptedRunError
+from consumers.errors import FileError, InterruptedRunError
 from consumers.formats import dead_letter_line, prediction_lines
 from consumers.interrupts import Interrupts
 from consumers.records import NOT_A_LABEL, Batch, DeadLetter, Position, Prediction, Sink, Source, Store
@@ -97,7 +97,7 @@ class Loop:
     def run(self, source: Source) -> None:
         """Read the source to its end, or to a signal; save at the start, when due, and at the end.
 
-        Raises InterruptedRunError, with all saved, if a signal asked to stop.
+        Raises InterruptedRunError if a signal asked to stop, FileError for an input that fails, both with all saved.
         """
         state = self._state
         batches = source.batches([Position(*place, offset) for place, offset in state.positions.items()])
@@ -105,22 +105,23 @@ class Loop:
         if self._store is not None:
             self._store.wait()  # before the first output, for which a snapshot must account
         saved, at = state.tally.records, self._clock()
-        try:
-            while (batch := self._next(batches)) is not None:
+        while (batch := self._next(batches)) is not None:
+            if batch.events or batch.dead:
                 self._step(batch)
                 self._watch()
-                if self._policy.due(state.tally.records - saved, self._clock() - at):
-                    self._save()
-                    saved, at = state.tally.records, self._clock()
-        except InterruptedRunError:
-            self._save()
-            raise
+            if self._policy.due(state.tally.records - saved, self._clock() - at):
+                self._save()
+                saved, at = state.tally.records, self._clock()
         self._save()
 
     def _next(self, batches: Iterator[Batch]) -> Batch | None:
-        """Return the next batch; here a signal may end the wait for it."""
-        with self._interrupts.allowed():
-            return next(batches, None)
+        """Return the next batch; what ends the wait for it, a signal or an input that fails, finds all saved."""
+        try:
+            with self._interrupts.allowed():
+                return next(batches, None)
+        except (InterruptedRunError, FileError):
+            self._save()
+            raise
 
     def _save(self) -> None:
         """Hand a snapshot of this moment to the store; the sinks hold by then all that it accounts for."""
@@ -163,15 +164,14 @@ class Loop:
     def _take(self, batch: Batch) -> tuple[list[Any], list[Any]]:
         """Take the id and the label out of each event, and what is to be ignored; return the ids and the labels."""
         fields = self._fields
-        ids = list(map(methodcaller("pop", fields.id, None), batch.events))
+        ids = _pop(batch.events, fields.id)
         if not _STRUCTURES.isdisjoint(map(type, ids)):
             ids = [None if type(id_) in _STRUCTURES else id_ for id_ in ids]
-        labels = list(map(methodcaller("pop", fields.label, None), batch.events))
+        labels = _pop(batch.events, fields.label)
         if float in set(map(type, labels)):
             labels = [None if is_nan(label) else label for label in labels]
         for name in fields.ignore:
-            for event in batch.events:
-                event.pop(name, None)
+            _pop(batch.events, name)
         return ids, labels
 
     def _predict(self, batch: Batch, labels: list[Any]) -> tuple[Floats, list[int]]:
@@ -186,6 +186,21 @@ class Loop:
         chosen = state.measures.update(probabilities, state.model.classes, labels)
         state.tally.bad_values.update(bad_values)
         return probabilities, chosen
+
+
+def _pop(events: Sequence[dict[str, Any]], name: str) -> list[Any]:
+    """Take the value of a name out of each event, None where there is none; dots lead into nested objects."""
+    if "." not in name:
+        return list(map(methodcaller("pop", name, None), events))
+    return [_pop_nested(event, name) for event in events]
+
+
+def _pop_nested(event: dict[str, Any], name: str) -> Any:
+    if name in event:
+        return event.pop(name)
+    head, dot, rest = name.partition(".")
+    inner = event.get(head) if dot else None
+    return _pop_nested(inner, rest) if isinstance(inner, dict) else None
 
 
 def _bury_bad_labels(batch: Batch, ids: list[Any], labels: list[Any]) -> tuple[list[Any], list[Any]]:

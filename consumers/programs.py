@@ -4,8 +4,10 @@ Law: what can be found wrong is found before anything is touched.
 """
 
 import gc
+import os
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from rich.console import Console
 
 from consumers.config import Config
 from consumers.errors import ConfigError, FileError
-from consumers.files import STANDARD, FileSink, StandardSink, check_input, check_output
+from consumers.files import STANDARD, FileSink, StandardSink, check_output, is_device
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
 from consumers.loop import Fields, Loop, SnapshotPolicy
@@ -39,34 +41,37 @@ def run(config: Config, console: Console, *, emit: bool, keep: bool) -> State:
 
     Raises FileError or ConfigError, before anything is touched.
     """
-    _check_inputs(config)
-    store = SnapshotFolder(config.snapshots, config.keep_snapshots) if keep else None
     state: State | None = None
     lengths: dict[str, int] = {}
-    if store is not None:
-        store.check()
-        store.lock()
-        found = store.newest(State.from_bytes, console.print)
-        if found is not None:
-            state, recorded, lengths = found
-            _check_same(config, recorded)
-            console.print(f"going on from the snapshot at record {state.tally.records:,} in {config.snapshots}")
-    state = state or State(new_model(config))
-    _loop(config, state, console, lengths, learn=True, emit=emit, bury=keep, store=store)
+    with ExitStack() as stack:
+        store = SnapshotFolder(config.snapshots, config.keep_snapshots) if keep else None
+        if store is not None:
+            stack.callback(store.close)
+            store.check()
+            store.lock()
+            found = store.newest(State.from_bytes, console.print)
+            if found is not None:
+                state, recorded, lengths = found
+                _check_same(config, recorded)
+        state = state or State(new_model(config))
+        _loop(config, state, console, lengths, learn=True, emit=emit, bury=keep, store=store)
     return state
 
 
-def predict(config: Config, console: Console, path: str) -> State:
+def predict(config: Config, console: Console, path: str, given: Collection[str]) -> State:
     """Predict the inputs with the model of a snapshot, learning nothing; return what is known then.
+
+    Parameters
+    ----------
+    given
+        The settings that go before those of the snapshot.
 
     Raises FileError, before anything is touched.
     """
-    _check_inputs(config)
-    loaded, recorded, _ = read_snapshot(path)
+    loaded, recorded, _ = read_snapshot(path, console)
     state = State(loaded.model)
-    config = msgspec.structs.replace(
-        config, **{name: recorded[name] for name in ("label", "ignore") if name in recorded}
-    )
+    known = {name: recorded[name] for name in ("label", "id", "ignore") if name in recorded and name not in given}
+    config = msgspec.structs.replace(config, **known)
     _loop(config, state, console, {}, learn=False, emit=True, bury=True, store=None)
     return state
 
@@ -85,13 +90,13 @@ def new_model(config: Config) -> NaiveBayes:
         raise ConfigError(str(error)) from error
 
 
-def read_snapshot(path: str) -> tuple[State, dict[str, Any], dict[str, int]]:
+def read_snapshot(path: str, console: Console) -> tuple[State, dict[str, Any], dict[str, int]]:
     """Return the state, the settings and the lengths of a snapshot: a file, or the newest good one of a folder.
 
     Raises FileError.
     """
     if Path(path).is_dir():
-        found = SnapshotFolder(path, 1).newest(State.from_bytes, lambda _: None)
+        found = SnapshotFolder(path, 1).newest(State.from_bytes, console.print)
         if found is None:
             raise FileError(f"there is no snapshot in the folder {path}")
         return found
@@ -101,13 +106,6 @@ def read_snapshot(path: str) -> tuple[State, dict[str, Any], dict[str, int]]:
         raise FileError(f"snapshot {path} cannot be read: {error.strerror}") from error
     except SnapshotError as error:
         raise FileError(f"snapshot {path} cannot be used: {error}") from error
-
-
-def _check_inputs(config: Config) -> None:
-    for path in config.inputs:
-        check_input(path)
-    if len(set(config.inputs)) < len(config.inputs):
-        raise ConfigError("inputs names a file twice: each is read once")
 
 
 def _check_same(config: Config, recorded: dict[str, Any]) -> None:
@@ -134,17 +132,21 @@ def _loop(
     store: SnapshotFolder | None,
 ) -> None:
     """Open the outputs, run a loop over the inputs, and close what was opened."""
+    source = FileSource(config.inputs, config.format, config.max_record_bytes)
+    source.check(state.positions)
     wanted = ((config.output, emit), (config.dead_letters, bury))
-    for path, used in wanted:
-        if used and path != STANDARD:
-            check_output(path, lengths.get(path))
+    _check_outputs(config, [path for path, used in wanted if used], lengths)
+    if state.tally.records:
+        console.print(f"going on from the snapshot at record {state.tally.records:,} in {config.snapshots}")
+    if STANDARD in config.inputs and sys.stdin.isatty():
+        console.print("reading standard input; Ctrl-D ends it")
     with ExitStack() as stack:
         stack.enter_context(_few_collections())
         if store is not None:
             store.make()
         predictions, dead_letters = (_open(stack, path, lengths) if used else None for path, used in wanted)
         if store is not None:
-            stack.callback(store.close)  # before the outputs that its snapshots account for
+            stack.callback(store.wait)  # before the outputs close that its snapshots account for
         Loop(
             state,
             Fields(config.label, config.id, config.ignore),
@@ -157,7 +159,19 @@ def _loop(
             clock=time.monotonic,
             watch=stack.enter_context(Watch(console, state, time.monotonic)),
             interrupts=stack.enter_context(Interrupts()),
-        ).run(FileSource(config.inputs, config.format, config.max_record_bytes))
+        ).run(source)
+
+
+def _check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) -> None:
+    """Raise FileError unless each output can be written, and none is another or an input."""
+    for path in paths:
+        if path != STANDARD:
+            check_output(path, lengths.get(path))
+    files = [path for path in [*config.inputs, *paths] if path != STANDARD and not is_device(path)]
+    for place, path in enumerate(files):
+        for other in files[:place]:
+            if os.path.realpath(path) == os.path.realpath(other):
+                raise FileError(f"{path} and {other} are one file: give each input and output a file of its own")
 
 
 @contextmanager

@@ -40,13 +40,30 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def show_report(console: Console, report: dict[str, Any]) -> None:
-    """Print the closing report for people."""
+def printable(text: object) -> str:
+    """Return a text as it is if a terminal can show it, or else with escapes."""
+    shown = str(text)
+    return shown if shown.isprintable() else ascii(shown)[1:-1]
+
+
+def quoted(value: object) -> str:
+    """Return a class or a category so that its type shows, and a terminal can show it."""
+    return printable(repr(value))
+
+
+def show_report(console: Console, report: dict[str, Any], label: str) -> None:
+    """Print the closing report for people.
+
+    Parameters
+    ----------
+    label
+        The key of the label.
+    """
     console.print(
-        f"{report['records']:,} records read, {report['predicted']:,} predicted, {report['learned']:,} learned in all"
+        f"in all: {report['records']:,} records read, {report['predicted']:,} predicted, {report['learned']:,} learned"
     )
     if report["measured"]:
-        table = Table("measure", "value", title=f"test-then-train over {report['measured']:,} labelled events")
+        table = Table("measure", "value", title=f"measured over {report['measured']:,} labelled events")
         for name in ("accuracy", "log_loss", "kappa"):
             value = report[name]
             shown = "-" if value is None else f"{value:.2%}" if name == "accuracy" else f"{value:.4f}"
@@ -55,16 +72,19 @@ def show_report(console: Console, report: dict[str, Any]) -> None:
         classes = Table("class", "measured", "recall")
         for each in report["classes"]:
             recall = "-" if each["recall"] is None else f"{each['recall']:.2%}"
-            classes.add_row(repr(each["class"]), f"{each['measured']:,}", recall)
+            classes.add_row(quoted(each["class"]), f"{each['measured']:,}", recall)
         console.print(classes)
-    else:
-        console.print("no labelled event had an answer, so there is nothing to measure")
     if report["unanswered"]:
-        console.print(f"{report['unanswered']:,} labelled events came before anything was learned: not measured")
+        console.print(f"unanswered, and so not measured, since nothing was learned yet: {report['unanswered']:,}")
+    buried = sum(each["records"] for each in report["dead_letters"])
     for each in report["dead_letters"]:
-        console.print(f"skipped {each['records']:,} records: {each['reason']}")
+        console.print(f"dead letters, {each['reason']}: {each['records']:,}")
     for each in report["bad_values"]:
-        console.print(f"left out {each['values']:,} values of {each['feature']!r} that did not fit its kind")
+        console.print(f"bad values of {printable(each['feature'])}, left out: {each['values']:,}")
+    if report["records"] and buried == report["records"]:
+        console.print("every record is a dead letter: is the format right (--format)?")
+    elif report["records"] and not report["measured"] + report["unanswered"]:
+        console.print(f"no event had a label under the key {printable(label)} (--label names it): nothing to measure")
 
 
 class Watch:
@@ -81,7 +101,9 @@ class Watch:
         self._clock = clock
         self._start = clock()
         self._before = state.tally.records
-        self._progress = Progress(TextColumn("{task.description}"), console=console) if console.is_terminal else None
+        self._progress = (
+            Progress(TextColumn("{task.description}", markup=False), console=console) if console.is_terminal else None
+        )
         self._task = self._progress.add_task("reading", total=None) if self._progress else None
 
     def __enter__(self) -> Self:
@@ -100,7 +122,8 @@ class Watch:
         tally, measures = self._state.tally, self._state.measures
         seconds = max(self._clock() - self._start, 1e-9)
         rate = (tally.records - self._before) / seconds
-        text = f"{tally.records:,} records, {rate:,.0f} a second, accuracy {measures.accuracy:.2%}"
+        accuracy = f"{measures.accuracy:.2%}" if measures.measured else "-"
+        text = f"{tally.records:,} records, {rate:,.0f} a second, accuracy {accuracy}"
         self._progress.update(self._task, description=text)
 
 
@@ -108,22 +131,22 @@ def show_model(console: Console, described: dict[str, Any]) -> None:
     """Print the inside of a model for people."""
     classes = Table("class", "weight", "prior", title="classes")
     for each in described["classes"]:
-        classes.add_row(repr(each["class"]), f"{each['weight']:,.6g}", f"{each['prior']:.4f}")
+        classes.add_row(quoted(each["class"]), f"{each['weight']:,.6g}", f"{each['prior']:.4f}")
     console.print(classes)
     numeric = Table("feature", "class", "weight", "mean", "variance", title="numeric features")
     for feature in described["numeric"]:
         for each in feature["classes"]:
             shown = ["-" if each[key] is None else f"{each[key]:.6g}" for key in ("weight", "mean", "variance")]
-            numeric.add_row(str(feature["feature"]), repr(each["class"]), *shown)
+            numeric.add_row(printable(feature["feature"]), quoted(each["class"]), *shown)
     if described["numeric"]:
         console.print(numeric)
-    labels = [repr(each["class"]) for each in described["classes"]]
+    labels = [quoted(each["class"]) for each in described["classes"]]
     categorical = Table("feature", "values", "commonest", *labels, title="categorical features")
     for feature in described["categorical"]:
         for place, each in enumerate(feature["values"]):
-            heading = (str(feature["feature"]), f"{feature['distinct']:,}") if place == 0 else ("", "")
-            categorical.add_row(*heading, repr(each["value"]), *(f"{weight:,.6g}" for weight in each["weights"]))
+            heading = (printable(feature["feature"]), f"{feature['distinct']:,}") if place == 0 else ("", "")
+            categorical.add_row(*heading, quoted(each["value"]), *(f"{weight:,.6g}" for weight in each["weights"]))
     if described["categorical"]:
         console.print(categorical)
     for each in described["bad_values"]:
-        console.print(f"{each['values']:,} values of {each['feature']!r} did not fit its kind and were left out")
+        console.print(f"bad values of {printable(each['feature'])}, left out: {each['values']:,}")

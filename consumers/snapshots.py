@@ -115,6 +115,7 @@ class SnapshotFolder:
         self._worker.shutdown()
         if self._locked is not None:
             os.close(self._locked)
+            self._locked = None
         self.wait()
 
     def wait(self) -> None:

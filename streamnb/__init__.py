@@ -2,6 +2,6 @@
 
 from streamnb.measure import Measures
 from streamnb.naive_bayes import NaiveBayes
-from streamnb.snapshot import load, save
+from streamnb.snapshot import SnapshotError, load, save
 
-__all__ = ["Measures", "NaiveBayes", "load", "save"]
+__all__ = ["Measures", "NaiveBayes", "SnapshotError", "load", "save"]

@@ -47,21 +47,25 @@ class NewerSnapshotError(SnapshotError):
 
 
 def save(model: NaiveBayes) -> bytes:
-    """Return a model as bytes.
+    """Return a model as bytes. Raises TypeError for what is no model.
 
     >>> model = NaiveBayes()
     >>> model.learn_one({"word": "gold"}, "sell")
     >>> load(save(model)).predict_proba_one({"word": "gold"})
     {'sell': 1.0}
     """
+    if not isinstance(model, NaiveBayes):
+        raise TypeError(f"a model can be saved, not {type(model).__name__}")
     return pack({}, {"model": model})
 
 
 def load(data: bytes) -> NaiveBayes:
     """Return the model of a snapshot, whether `save` or the command streamnb wrote it.
 
-    Raises SnapshotError for bytes that are damaged, of a newer format, or no snapshot.
+    Raises SnapshotError for bytes that are damaged, of a newer format, or no snapshot; TypeError for what is no bytes.
     """
+    if not isinstance(data, bytes):
+        raise TypeError(f"a snapshot is bytes, not {type(data).__name__}: read the file first")
     model = unpack(data)[1].get("model")
     if not isinstance(model, NaiveBayes):
         raise DamagedSnapshotError("it holds no model")

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -216,7 +217,16 @@ def newer(data: bytes) -> bytes:
             ["run", "events.jsonl", "--snapshots", "other"],
             "label is 'label', and the snapshots in other were made with",
         ),
-        (["run", "events.jsonl", "events.jsonl"], "inputs names a file twice"),
+        (["run", "events.jsonl", "events.jsonl"], "inputs names events.jsonl twice"),
+        (["run", "events.jsonl", "./events.jsonl"], "inputs names ./events.jsonl twice"),
+        (["run", "events.jsonl", "--output", "x", "--dead-letters", "./x"], "./x and x are one file"),
+        (["run", "none", "--output", "none"], "none cannot be read"),
+        (["run", "events.jsonl", "--output", "../latest/events.jsonl"], "there is no folder"),
+        (["run", "events.jsonl", "twice.csv"], "twice.csv cannot be read as CSV"),
+        (["run", "events.jsonl", "caf\udce9.jsonl"], "its name is not UTF-8"),
+        (["run", "events.jsonl", "--output", "caf\udce9.jsonl"], "its name is not UTF-8"),
+        (["run", "events.jsonl", "--snapshot-seconds", "inf"], "snapshot_seconds is inf: it must be a number"),
+        (["run", "events.jsonl", "--id", "k", "--label", "k"], "id is given 'k', and so is label"),
         (["run", "events.jsonl", "--config", "none.toml"], "config file none.toml cannot be read"),
         (["predict", "none", "events.jsonl"], "snapshot none cannot be read"),
         (["predict", "folder", "events.jsonl"], "there is no snapshot in the folder folder"),
@@ -230,6 +240,7 @@ def test_what_cannot_be_done_is_one_sentence_and_touches_nothing(command, tmp_pa
     model = save(NaiveBayes())
     (tmp_path / "folder").mkdir()
     (tmp_path / "there.jsonl").write_text("mine")
+    (tmp_path / "twice.csv").write_text("a,a\n1,2\n")
     for folder, data in (("newer", newer(model)), ("damaged", model[:-1])):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / f"{1:020d}.snapshot").write_bytes(data)
@@ -255,6 +266,90 @@ def test_a_damaged_snapshot_is_named_and_the_one_before_it_serves(command, tmp_p
     assert outcome.status == 0
     assert f"snapshot snapshots/{newest.name} is damaged" in outcome.err
     assert everything(tmp_path) == before
+
+
+def test_predict_and_inspect_name_a_damaged_snapshot_too(command, tmp_path):
+    command("run", "events.jsonl")
+    (tmp_path / "snapshots" / f"{61:020d}.snapshot").write_bytes(b"damaged")
+    for arguments in (["inspect", "snapshots"], ["predict", "snapshots", "events.jsonl", "--output", "answers.jsonl"]):
+        (tmp_path / "dead-letters.jsonl").unlink(missing_ok=True)
+        outcome = command(*arguments)
+        assert outcome.status == 0
+        assert f"{61:020d}.snapshot is damaged" in outcome.err
+
+
+def test_a_file_is_one_stream_however_its_path_is_spelled(command, tmp_path):
+    command("run", "events.jsonl")
+    before = everything(tmp_path)
+    for path in ("./events.jsonl", str(tmp_path / "events.jsonl"), f"../{tmp_path.name}/events.jsonl"):
+        assert command("run", path).status == 0
+        assert everything(tmp_path) == before
+
+
+def test_what_data_says_is_no_markup_and_moves_no_terminal(command, tmp_path):
+    odd = ["[/b]", "[red]x", ":smile:", "a\x1b[31mRED"]
+    lines = [{"k": text, f"n{text}": [1], "label": text} for text in odd] * 2
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = command("run", "events.jsonl", "--output", "o[bold].jsonl").err + command("inspect", "snapshots").out
+    for shown in ("'[/b]'", "'[red]x'", "':smile:'", "'a\\x1b[31mRED'", "o[bold].jsonl", "n:smile:", "na\\x1b[31mRED"):
+        assert shown in said
+    assert "\x1b" not in said
+
+
+def test_names_lead_into_nested_objects(command, tmp_path):
+    lines = [{"u": {"id": place, "y": "ab"[place % 2], "secret": place}, "n": place % 2} for place in range(6)]
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert command("run", "events.jsonl", "--id", "u.id", "--label", "u.y", "--ignore", "u.secret").status == 0
+    assert [answer.id for answer in predictions(tmp_path / "predictions.jsonl")] == list(range(6))
+    model = load(max((tmp_path / "snapshots").iterdir()).read_bytes())
+    assert (model.schema(), model.classes) == ({"n": "numeric"}, ["a", "b"])
+
+
+def test_predict_knows_from_the_snapshot_what_is_label_and_id_unless_told(command, tmp_path):
+    command("train", "events.jsonl", "--label", "k", "--id", "n", "--ignore", "label")
+    for name, flags, ids in (("known", [], [0, 1, 2]), ("told", ["--id", "id"], [0, 1, 2])):
+        outcome = command(
+            "predict", "snapshots", "events.jsonl", "--output", name, "--dead-letters", f"{name}.dead", *flags
+        )
+        assert "59" not in outcome.err
+        assert "measured over 60 labelled events" in outcome.err
+        assert [answer.id for answer in predictions(tmp_path / name)][:3] == ids
+    assert predictions(tmp_path / "known")[5].id == 0
+    assert predictions(tmp_path / "told")[5].id == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a;b\n1;2\n" * 3, "every record is a dead letter: is the format right"),
+        (b'{"n": 1}\n' * 3, "no event had a label under the key label"),
+    ],
+)
+def test_a_run_that_learned_nothing_says_what_may_be_wrong(command, tmp_path, content, said):
+    (tmp_path / "events.jsonl").write_bytes(content)
+    assert said in command("run", "events.jsonl").err
+
+
+def test_an_interrupt_before_there_is_anything_to_save_is_one_line(command, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("consumers.programs.run", interrupted)
+    outcome = command("run", "events.jsonl")
+    assert (outcome.status, outcome.err.strip()) == (130, "streamnb: stopped by SIGINT")
+
+
+def test_a_snapshot_falls_due_while_standard_input_is_silent(tmp_path):
+    command = [sys.executable, "-m", "consumers.cli", "run", "--output", "-", "--snapshot-seconds", "0.1"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(LINES)
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "snapshots" / f"{60:020d}.snapshot").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
+        process.stdin.close()
 
 
 def test_a_file_that_lost_what_was_read_is_refused(command, tmp_path):
@@ -324,7 +419,10 @@ def test_a_signal_ends_a_run_with_all_saved(tmp_path, number):
         _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert said.decode().splitlines() == [
-        f"streamnb: stopped by {number.name}; the same command goes on from where it stopped"
+        (
+            f"streamnb: stopped by {number.name}; all that was read is saved in snapshots, "
+            "and the same command goes on from there"
+        )
     ]
     assert load(max((tmp_path / "snapshots").iterdir()).read_bytes()).learned == 60
 

@@ -58,6 +58,7 @@ def test_a_prediction_tells_id_label_probabilities_place_and_what_was_learned(ru
         ("events.jsonl.zst", zstandard.compress(PLAIN[:50]) + zstandard.compress(PLAIN[50:])),
         ("events.csv", b"id,n,k,label\n1,1.5,x,a\n2,2.5,y,b\n3,1.4,x,\n"),
         ("events.csv", b'\xef\xbb\xbfid,n,k,label\r\n1,1.5,x,a\r\n2,2.5,"y",b\r\n\r\n3,1.4,x,'),
+        ("events.CSV", b"id,n,k,label\n1,1.5,x,a\n2,2.5,y,b\n3,1.4,x,\n"),
         ("events.csv.gz", gzip.compress(b"id,n,k,label\n1,1.5,x,a\n2,2.5,y,b\n3,1.4,x,\n")),
     ],
 )

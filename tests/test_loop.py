@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import datasets, evaluate, metrics
 
+from consumers.errors import FileError
 from consumers.interrupts import Interrupts
 from consumers.loop import Fields, Loop, SnapshotPolicy
 from consumers.records import Batch, Position, Prediction
@@ -65,9 +66,11 @@ class Cut:
                 yield Batch(Position("events", 0, start), part, offsets, [b"raw"] * len(part))
 
 
-def run(source: Cut, *, learn: bool = True, policy: SnapshotPolicy | None = None) -> tuple[State, Kept]:
+def run(
+    source: Cut, *, learn: bool = True, policy: SnapshotPolicy | None = None, kept: Kept | None = None
+) -> tuple[State, Kept]:
     """Run a source to its end."""
-    state, kept, buried = State(NaiveBayes()), Kept(), Kept()
+    state, kept, buried = State(NaiveBayes()), kept or Kept(), Kept()
     buried.path = "buried"
     with Interrupts() as interrupts:
         Loop(
@@ -144,6 +147,18 @@ def test_a_snapshot_that_goes_on_says_where():
     state, settings, lengths = State.from_bytes(kept.snapshots[-1][1])
     assert state.positions == {("events", 0): 10}
     assert (settings, lengths) == ({}, {"kept": len(kept.lines), "buried": 0})
+
+
+def test_an_input_that_fails_in_the_middle_finds_all_before_it_saved():
+    class Failing(Cut):
+        def batches(self, positions):
+            yield from super().batches(positions)
+            raise FileError("gone")
+
+    kept = Kept()
+    with pytest.raises(FileError, match="gone"):
+        run(Failing([{"label": "a"}] * 10, []), kept=kept)
+    assert kept.snapshots[-1][0] == 10
 
 
 def test_a_prediction_has_the_keys_that_are_told():
