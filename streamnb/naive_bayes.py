@@ -5,7 +5,7 @@ give one by one.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -116,7 +116,7 @@ class NaiveBayes(base.MiniBatchClassifier):
 
     @property
     def class_weights(self) -> list[float]:
-        """The weight of each class: how many events were learned under it."""
+        """The weight of each class: how many events were learned under it, each counting 1."""
         return self._weights[1 : len(self._labels) + 1].tolist()  # type: ignore[no-any-return]
 
     @property
@@ -148,7 +148,11 @@ class NaiveBayes(base.MiniBatchClassifier):
         kernels.learn(*self._tables[:6], *events, self._label)
 
     def predict_proba_one(self, x: Event, **_: Any) -> dict[Label, float]:  # type: ignore[override] # floats too
-        """Return the probability of each class; nothing where nothing has been learned."""
+        """Return the probability of each class; nothing where nothing has been learned.
+
+        Labels that Python takes for equal, such as 1 and True, share one key, with the sum; `test_then_train` keeps
+        them apart. Keywords are river's, for other models, and change nothing.
+        """
         labels = self._labels.names
         probabilities = np.empty((1, len(labels)))
         events = self._encoder.encode_one(x, learn=False)
@@ -188,16 +192,21 @@ class NaiveBayes(base.MiniBatchClassifier):
         return 0.0 if code is None else float(np.exp(self._log_priors()[code]))
 
     def learn_many(self, X: Any, y: Iterable[object]) -> None:
-        """Learn the events of a frame (pandas, polars, ...) or an array [event, feature] under their labels.
+        """Learn the events of a frame (pandas, polars, ...), an array [event, feature] or a list of dicts.
 
-        A row without a label (None or NaN) is not learned. Raises ValueError for a label that cannot be a class;
+        A row without a label (None or NaN) is not learned; values that do not fit their feature are left out, and
+        counted in `bad_values`. Raises ValueError for a label that cannot be a class;
         nothing of the batch is kept then.
         """
         events, codes = self._encode(X, y, cells=False, bad=Counter())
         kernels.learn(*self._tables[:6], *events, codes)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Return a frame like X with a row of probabilities per event and a column per class."""
+        """Return a frame like X with a row of probabilities per event and a column per class.
+
+        Without columns, and in some kinds of frame without rows, where nothing has been learned. For dicts and arrays
+        there is `test_then_train`, with None for labels.
+        """
         return frames.probabilities(self._predict_many(X), self.classes, like=X)
 
     def predict_many(self, X: Any) -> Any:
@@ -299,6 +308,8 @@ class NaiveBayes(base.MiniBatchClassifier):
         self, events: Any, labels: Iterable[object], cells: bool, bad: Counter[FeatureName]
     ) -> tuple[Events, NDArray[np.int64]]:
         """Encode events and labels, and make room for what is new in them."""
+        if isinstance(events, tuple | Iterator):
+            events = list(events)
         batch: Sequence[Event] | Columns = events if isinstance(events, list) else frames.columns(events)
         if isinstance(batch, list):
             for kind in set(map(type, batch)):

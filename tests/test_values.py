@@ -601,3 +601,10 @@ def test_two_models_share_nothing():
     first.learn_one({"v": 1.0, "c": "x"}, "a")
     assert save(second) == save(NaiveBayes())
     assert (second.classes, second.schema(), second.predict_one({"v": 1.0})) == ([], {}, None)
+
+
+def test_events_of_a_batch_may_come_as_a_tuple_or_one_after_another():
+    events, labels = [{"n": 1.0}, {"n": 5.0}, {"n": 2.0}], ["a", "b", "a"]
+    whole = NaiveBayes().test_then_train(events, labels)
+    for given in (tuple(events), iter(events), (event for event in events)):
+        assert NaiveBayes().test_then_train(given, iter(labels)).tolist() == whole.tolist()
