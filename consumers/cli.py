@@ -138,10 +138,12 @@ def evaluate(file: str | None, as_json: bool, **flags: Any) -> None:
 @click.option("--top", default=5, show_default=True, type=click.IntRange(min=0), help="Values to show of a feature.")
 def inspect(snapshot: str, as_json: bool, top: int) -> None:
     """Show what is in SNAPSHOT, a file or a folder of them."""
-    from consumers import programs, report
+    from consumers import report
+    from consumers.snapshots import read_snapshot
+    from consumers.state import State
     from streamnb.describe import describe
 
-    state, recorded, lengths = programs.read_snapshot(snapshot, _console())
+    state, recorded, lengths = read_snapshot(snapshot, State.from_bytes, _console().print)
     described = describe(state.model, top)
     positions = [
         {"stream": stream, "partition": partition, "offset": offset}

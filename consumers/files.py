@@ -250,6 +250,11 @@ def is_device(path: str) -> bool:
     return Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
 
 
+def is_same(path: str, other: str) -> bool:
+    """Tell whether two paths lead to one file; standard input and output are each their own."""
+    return path == other or (STANDARD not in {path, other} and os.path.realpath(path) == os.path.realpath(other))
+
+
 def _is_compressed(path: str) -> bool:
     return path.endswith((".gz", ".zst"))
 

@@ -6,13 +6,12 @@ Law: every record of every file is, once, an event or a dead letter.
 import contextlib
 import csv
 import dataclasses
-import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from consumers.errors import ConfigError, FileError
-from consumers.files import STANDARD, CutShortError, check_input, is_device, read_lines
+from consumers.files import STANDARD, CutShortError, check_input, is_device, is_same, read_lines
 from consumers.formats import parse
 from consumers.records import CUT_SHORT, NOT_CSV, TOO_LARGE, WRONG_CELLS, Batch, DeadLetter, Position
 
@@ -52,7 +51,7 @@ class FileSource:
             if path != STANDARD and is_csv(path, self._form) and not is_device(path):
                 with contextlib.suppress(CutShortError):
                     _Table(path, 0, self._limit)
-            if any(_is_same(path, other) for other in seen):
+            if any(is_same(path, other) for other in seen):
                 raise ConfigError(f"inputs names {path} twice: each file is read once")
             seen.append(path)
 
@@ -80,11 +79,7 @@ class FileSource:
 
 def _stream(path: str, known: Sequence[str]) -> str:
     """Return the name of a file's stream: one that is known for it, or else its path."""
-    return next((stream for stream in known if _is_same(stream, path)), path)
-
-
-def _is_same(path: str, other: str) -> bool:
-    return path == other or (STANDARD not in {path, other} and os.path.realpath(path) == os.path.realpath(other))
+    return next((stream for stream in known if is_same(stream, path)), path)
 
 
 def is_csv(path: str, form: str) -> bool:

@@ -4,12 +4,10 @@ Law: what can be found wrong is found before anything is touched.
 """
 
 import gc
-import os
 import sys
 import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,16 +15,15 @@ from rich.console import Console
 
 from consumers.config import Config
 from consumers.errors import ConfigError, FileError
-from consumers.files import STANDARD, FileSink, StandardSink, check_output, is_device
+from consumers.files import STANDARD, FileSink, StandardSink, check_output, is_device, is_same
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
 from consumers.loop import Fields, Loop, SnapshotPolicy
 from consumers.records import Sink
 from consumers.report import Watch
-from consumers.snapshots import SnapshotFolder
+from consumers.snapshots import SnapshotFolder, read_snapshot
 from consumers.state import State
 from streamnb.naive_bayes import NaiveBayes
-from streamnb.snapshot import SnapshotError
 
 
 def run(config: Config, console: Console, *, emit: bool, keep: bool) -> State:
@@ -68,7 +65,7 @@ def predict(config: Config, console: Console, path: str, given: Collection[str])
 
     Raises FileError, before anything is touched.
     """
-    loaded, recorded, _ = read_snapshot(path, console)
+    loaded, recorded, _ = read_snapshot(path, State.from_bytes, console.print)
     state = State(loaded.model)
     known = {name: recorded[name] for name in ("label", "id", "ignore") if name in recorded and name not in given}
     config = msgspec.structs.replace(config, **known)
@@ -88,24 +85,6 @@ def new_model(config: Config) -> NaiveBayes:
         )
     except ValueError as error:
         raise ConfigError(str(error)) from error
-
-
-def read_snapshot(path: str, console: Console) -> tuple[State, dict[str, Any], dict[str, int]]:
-    """Return the state, the settings and the lengths of a snapshot: a file, or the newest good one of a folder.
-
-    Raises FileError.
-    """
-    if Path(path).is_dir():
-        found = SnapshotFolder(path, 1).newest(State.from_bytes, console.print)
-        if found is None:
-            raise FileError(f"there is no snapshot in the folder {path}")
-        return found
-    try:
-        return State.from_bytes(Path(path).read_bytes())
-    except OSError as error:
-        raise FileError(f"snapshot {path} cannot be read: {error.strerror}") from error
-    except SnapshotError as error:
-        raise FileError(f"snapshot {path} cannot be used: {error}") from error
 
 
 def _check_same(config: Config, recorded: dict[str, Any]) -> None:
@@ -167,10 +146,10 @@ def _check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) ->
     for path in paths:
         if path != STANDARD:
             check_output(path, lengths.get(path))
-    files = [path for path in [*config.inputs, *paths] if path != STANDARD and not is_device(path)]
+    files = [path for path in (*config.inputs, *paths) if path != STANDARD and not is_device(path)]
     for place, path in enumerate(files):
         for other in files[:place]:
-            if os.path.realpath(path) == os.path.realpath(other):
+            if is_same(path, other):
                 raise FileError(f"{path} and {other} are one file: give each input and output a file of its own")
 
 

@@ -145,6 +145,24 @@ class SnapshotFolder:
         return [path for path in self._path.iterdir() if _PATTERN.fullmatch(path.name)]
 
 
+def read_snapshot(path: str, read: Callable[[bytes], _State], warn: Callable[[str], None]) -> _State:
+    """Return what a snapshot holds: a file, or the newest good one of a folder; see `SnapshotFolder.newest`.
+
+    Raises FileError.
+    """
+    if Path(path).is_dir():
+        found = SnapshotFolder(path, 1).newest(read, warn)
+        if found is None:
+            raise FileError(f"there is no snapshot in the folder {path}")
+        return found
+    try:
+        return read(Path(path).read_bytes())
+    except OSError as error:
+        raise FileError(f"snapshot {path} cannot be read: {error.strerror}") from error
+    except SnapshotError as error:
+        raise FileError(f"snapshot {path} cannot be used: {error}") from error
+
+
 def _sync_folder(path: Path) -> None:
     """Make a rename in a folder safe."""
     folder = os.open(path, os.O_RDONLY)

@@ -64,7 +64,7 @@ def test_there_are_modules_to_read():
 @pytest.mark.parametrize("path", _ids(_modules("streamnb")))
 def test_the_learner_never_imports_the_programs(path):
     assert "consumers" not in _tops(path)
-    assert not _tops(path) & {"typer", "rich", "zstandard", "msgspec"}
+    assert not _tops(path) & {"click", "rich", "zstandard", "msgspec"}
 
 
 def test_kernels_import_numpy_numba_and_math_alone():
@@ -103,3 +103,17 @@ def test_nothing_is_pickled(path):
 @pytest.mark.parametrize("path", _ids(_modules(*PACKAGES)))
 def test_every_module_says_in_its_first_line_what_it_is(path):
     assert (ast.get_docstring(ast.parse(path.read_text())) or "").strip()
+
+
+@pytest.mark.parametrize(
+    "path",
+    _ids(
+        path
+        for path in _modules("consumers")
+        if path.name not in {"files.py", "snapshots.py", "config.py", "demo.py", "kafka.py", "cli.py"}
+    ),
+)
+def test_of_the_programs_only_those_about_files_touch_the_disk(path):
+    """The command itself knows the system only to end quietly when standard output is gone."""
+    assert not _tops(path) & {"os", "pathlib", "io", "shutil", "tempfile", "socket"}
+    assert "open" not in set(_calls(path))
