@@ -4,8 +4,8 @@ Law: an error is one sentence on standard error and exit status 2, never a trace
 imported by them: help and mistakes answer at once.
 """
 
+import io
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable
@@ -204,15 +204,17 @@ def _where(console: Any, outputs: dict[str, str], config: Config) -> None:
 
 def main() -> None:
     """Run the command, and say what went wrong in one sentence."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         cli.main(prog_name="streamnb", standalone_mode=False)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):
         _fail("stopped by SIGINT", 128 + signal.SIGINT)
-    except BrokenPipeError:  # whoever read standard output has left
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    except OSError as error:  # such as a full disk behind standard output; a reader that leaves is click's to notice
+        _fail(f"standard output cannot be written: {error.strerror}", 1)
     except RefusalError as error:
         _fail(str(error), 2)
     except InterruptedRunError as error:

@@ -44,20 +44,25 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     dead_letters: Annotated[str, Meta(min_length=1, description="Where records go that could not be used.")] = (
         "dead-letters.jsonl"
     )
-    max_record_bytes: Annotated[int, Meta(ge=1, description="A record larger than this is a dead letter.")] = 1 << 20
+    max_record_bytes: Annotated[
+        int, Meta(ge=1, le=2**40, description="A record larger than this is a dead letter.")
+    ] = 1 << 20
     snapshots: Annotated[str, Meta(min_length=1, description="The folder of the snapshots.")] = "snapshots"
     keep_snapshots: Annotated[int, Meta(ge=1, description="How many snapshots to keep.")] = 3
-    snapshot_records: Annotated[int, Meta(ge=1, description="Records between two snapshots at the most.")] = 100_000
+    snapshot_records: Annotated[int, Meta(ge=1, description="A snapshot is due after so many records.")] = 100_000
     snapshot_seconds: Annotated[
-        float, Meta(gt=0, le=1e9, description="Seconds between two snapshots at the most, as long as records come.")
+        float, Meta(gt=0, le=1e9, description="A snapshot is due after so many seconds in which records came.")
     ] = 60.0
-    smoothing: Annotated[float, Meta(ge=0, description="What is added to the count of each category.")] = 1.0
+    smoothing: Annotated[float, Meta(ge=0, le=1e12, description="What is added to the count of each category.")] = 1.0
     variance_prior: Annotated[
-        float, Meta(ge=0, description="Observations that a feature's pooled variance counts for in that of each class.")
+        float,
+        Meta(
+            ge=0, le=1e12, description="Observations that a feature's pooled variance counts for in that of each class."
+        ),
     ] = 5.0
     unbiased: Annotated[bool, Meta(description="Whether variances divide by n - 1 instead of n.")] = False
     prior_smoothing: Annotated[
-        float, Meta(ge=0, description="What is added to the number of events of each class in its prior.")
+        float, Meta(ge=0, le=1e12, description="What is added to the number of events of each class in its prior.")
     ] = 0.0
 
     def kinds(self) -> dict[str | int, Kind]:

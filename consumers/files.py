@@ -23,7 +23,7 @@ STANDARD = "-"
 
 _CHUNK = 1 << 18  # bytes read at a time: some thousand events, a few milliseconds of work
 _PATIENCE = 1.0  # seconds to wait for standard input before something else may be done
-_COMPRESSED_CHUNK = 1 << 16  # grows a thousandfold at the most
+_COMPRESSED_CHUNK = 1 << 10  # may grow thirty-thousandfold
 
 
 class CutShortError(Exception):
@@ -40,11 +40,15 @@ class CutShortError(Exception):
 
 
 class Lines(NamedTuple):
-    """Whole lines without their ends, where each begins, and where the next one will."""
+    """Whole lines without their ends, where each begins, and where the next one will.
+
+    `torn` tells that the first of them is the rest of a line whose beginning was read when it had no end yet.
+    """
 
     lines: list[bytes]
     offsets: list[int]
     end: int
+    torn: bool = False
 
 
 def read_lines(path: str, offset: int, limit: int) -> Iterator[Lines]:
@@ -56,43 +60,49 @@ def read_lines(path: str, offset: int, limit: int) -> Iterator[Lines]:
     Raises FileError for a file that cannot be read or ends before the offset, CutShortError at the end of content that
     was cut short.
     """
-    rest, lost = b"", 0
+    rest, lost, torn = b"", 0, False
+    before = offset > 0  # is the byte before the offset still to come, which tells whether a line begins there?
     try:
-        for chunk in _content(path, offset):
+        for chunk in _content(path, offset - before):
+            if before and chunk:
+                torn, chunk, before = chunk[:1] != b"\n", chunk[1:], False  # noqa: PLW2901 - what is to be read
             if len(rest) > limit:  # in the middle of a line too long to keep
-                before, found, chunk = chunk.partition(b"\n")  # noqa: PLW2901 - the rest of it is what is to be read
-                lost += len(before)
+                head, found, chunk = chunk.partition(b"\n")  # noqa: PLW2901 - what is to be read
+                lost += len(head)
                 if not found:
                     continue
                 end = offset + len(rest) + lost + 1
-                yield Lines([rest], [offset], end)
-                rest, lost, offset = b"", 0, end
+                yield Lines([rest], [offset], end, torn)
+                rest, lost, offset, torn = b"", 0, end, False
             lines = (rest + chunk).split(b"\n")
             rest = lines.pop()
             if lines or not chunk:
                 offsets = list(accumulate(map(add, map(len, lines), repeat(1)), initial=offset))
                 offset = offsets.pop()
-                yield Lines(lines, offsets, offset)
+                yield Lines(lines, offsets, offset, torn and bool(lines))
+                torn = torn and not lines
             lost = max(len(rest) - limit - 1, 0)
             rest = rest[: limit + 1]
     except CutShortError as cut:
-        cut.rest, cut.offset, cut.end = rest, offset, offset + len(rest) + lost - cut.short
+        cut.rest, cut.offset, cut.end = rest, offset, offset - before - cut.short + len(rest) + lost
         raise
     if rest:
-        yield Lines([rest], [offset], offset + len(rest) + lost)
+        yield Lines([rest], [offset], offset + len(rest) + lost, torn)
 
 
 def _content(path: str, offset: int) -> Iterator[bytes]:
-    """Yield the uncompressed content of a file from an offset on."""
-    if path == STANDARD:
-        yield from _standard_input()
-        return
+    """Yield the uncompressed content of a file from an offset on; of a pipe, what comes."""
     try:
+        if path == STANDARD:
+            yield from _patiently(sys.__stdin__.fileno() if sys.__stdin__ else 0)
+            return
         with Path(path).open("rb", buffering=0) as file:
             if path.endswith(".gz"):
                 chunks = _decompressed(file, lambda: zlib.decompressobj(zlib.MAX_WBITS | 16))
             elif path.endswith(".zst"):
                 chunks = _decompressed(file, lambda: zstandard.ZstdDecompressor().decompressobj())
+            elif is_device(path):
+                chunks, offset = _patiently(file.fileno()), 0
             else:
                 offset -= file.seek(min(offset, file.seek(0, os.SEEK_END)))
                 chunks = iter(lambda: file.read(_CHUNK), b"")
@@ -110,9 +120,8 @@ def _content(path: str, offset: int) -> Iterator[bytes]:
         raise _shorter(path, offset)
 
 
-def _standard_input() -> Iterator[bytes]:
-    """Yield what comes, without waiting for more; nothing, now and then, while nothing comes."""
-    descriptor = sys.stdin.fileno()
+def _patiently(descriptor: int) -> Iterator[bytes]:
+    """Yield what comes through a pipe, without waiting for more; nothing, now and then, while nothing comes."""
     while True:
         ready, _, _ = select.select([descriptor], [], [], _PATIENCE)
         if not ready:
@@ -138,14 +147,14 @@ def _decompressed(file: BinaryIO, begin: Callable[[], _Decompressor]) -> Iterato
     """Yield the content of a file of one or more compressed frames."""
     frame = None
     while data := file.read(_COMPRESSED_CHUNK):
-        while data:
+        while data := data if frame else data.lstrip(b"\0"):  # zeros may fill up the space between frames
             frame = frame or begin()
             try:
                 content = frame.decompress(data)
             except (zlib.error, zstandard.ZstdError) as error:
                 raise CutShortError(str(error)) from error
-            if content:
-                yield content
+            for start in range(0, len(content), _CHUNK):
+                yield content[start : start + _CHUNK]
             data = frame.unused_data if frame.eof else b""
             frame = None if frame.eof else frame
     if frame is not None:
@@ -172,6 +181,7 @@ class FileSink:
         check_output(path, length)
         self.path = path
         try:
+            self._new = not Path(path).exists()
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
             self._regular = stat.S_ISREG(os.fstat(self._file).st_mode)
             if self._regular:
@@ -183,14 +193,8 @@ class FileSink:
 
     def write(self, lines: bytes) -> None:
         """Append lines."""
-        view = memoryview(lines)
-        while view:
-            try:
-                written = os.write(self._file, view)
-            except OSError as error:
-                raise FileError(f"{self.path} cannot be written: {error.strerror}") from error
-            self._length += written
-            view = view[written:]
+        _write(self._file, lines, self.path)
+        self._length += len(lines)
 
     def flush(self) -> int:
         """Return how many bytes the file holds; each write has gone to the operating system."""
@@ -200,6 +204,9 @@ class FileSink:
         """Return when what was written is safe on the disk."""
         if self._regular:
             os.fsync(self._file)
+        if self._new:
+            sync_folder(Path(self.path).parent)
+            self._new = False
 
     def close(self) -> None:
         """Close the file."""
@@ -216,8 +223,7 @@ class StandardSink:
 
     def write(self, lines: bytes) -> None:
         """Append lines."""
-        sys.stdout.buffer.write(lines)
-        sys.stdout.buffer.flush()
+        _write(sys.__stdout__.fileno() if sys.__stdout__ else 1, lines, "standard output")
         self._length += len(lines)
 
     def flush(self) -> int:
@@ -231,14 +237,34 @@ class StandardSink:
         """Do nothing: the stream is Python's to close."""
 
 
+def _write(descriptor: int, lines: bytes, name: str) -> None:
+    view = memoryview(lines)
+    while view:
+        try:
+            view = view[os.write(descriptor, view) :]
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise FileError(f"{name} cannot be written: {error.strerror}") from error
+
+
+def sync_folder(path: Path) -> None:
+    """Return when a folder's list of names is safe on the disk."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def check_input(path: str, offset: int) -> None:
     """Raise FileError unless a file can be read from an offset on; of a compressed one, only unless it can be read."""
-    _check_name(path)
-    if path == STANDARD:
+    check_name(path)
+    if path == STANDARD or is_device(path):
         return
     try:
         with Path(path).open("rb") as file:
-            size = offset if _is_compressed(path) or is_device(path) else file.seek(0, os.SEEK_END)
+            size = offset if _is_compressed(path) else file.seek(0, os.SEEK_END)
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from error
     if size < offset:
@@ -266,16 +292,20 @@ def _shorter(path: str, missing: int) -> FileError:
     )
 
 
-def _check_name(path: str) -> None:
+def check_name(path: str) -> None:
+    """Raise FileError for a path that the system cannot take, or that no snapshot could hold."""
     try:
         path.encode()
+        Path(path).exists()
     except UnicodeEncodeError as error:
         raise FileError(f"{path!a} cannot be used: its name is not UTF-8; give it another, or link to it") from error
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path!a:.80} cannot be used: {getattr(error, 'strerror', None) or error}") from error
 
 
 def check_output(path: str, length: int | None) -> None:
     """Raise FileError unless a `FileSink` of this length can be opened, and change nothing."""
-    _check_name(path)
+    check_name(path)
     file = Path(path)
     if not file.parent.is_dir():
         raise FileError(f"{path} cannot be written: there is no folder {file.parent}")

@@ -13,9 +13,10 @@ from typing import NamedTuple
 from consumers.errors import ConfigError, FileError
 from consumers.files import STANDARD, CutShortError, check_input, is_device, is_same, read_lines
 from consumers.formats import parse
-from consumers.records import CUT_SHORT, NOT_CSV, TOO_LARGE, WRONG_CELLS, Batch, DeadLetter, Position
+from consumers.records import CUT_SHORT, NOT_CSV, TOO_LARGE, TORN, WRONG_CELLS, Batch, DeadLetter, Position
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_TORN = TORN, "its beginning was read, as a line of its own, when this was not there yet"
 
 
 class FileSource:
@@ -90,62 +91,113 @@ def is_csv(path: str, form: str) -> bool:
 
 def _json_batches(path: str, offset: int, limit: int) -> Iterator[Batch]:
     """Yield the records of a file of JSON Lines."""
-    for lines, offsets, end in read_lines(path, offset, limit):
+    for lines, offsets, end, torn in read_lines(path, offset, limit):
         if offsets[:1] == [0]:
             lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
+        rest = [DeadLetter(offsets.pop(0), lines.pop(0)[:limit], *_TORN)] if torn else []
         events, kept, raw, dead = parse(lines, offsets, limit)
-        yield Batch(Position(path, 0, end), events, kept, raw, dead)
+        yield Batch(Position(path, 0, end), events, kept, raw, rest + dead)
 
 
 class _Row(NamedTuple):
-    """A record of CSV: its cells, or why it has none; its bytes; where it and the next one begin."""
+    """A record of CSV: its cells, or reason and detail why it has none; its bytes; where it and the next one begin."""
 
     cells: list[str]
-    problem: str
+    problem: tuple[str, str] | None
     raw: bytes
     offset: int
     end: int
 
 
+class _Line(NamedTuple):
+    """A line of CSV, where it and the next one begin, and whether its beginning was read before."""
+
+    raw: bytes
+    offset: int
+    end: int
+    torn: bool
+
+
+class _TooLongError(Exception):
+    """A record of CSV goes on beyond the limit: most likely a quote that is not closed."""
+
+
+class _IdleError(Exception):
+    """Nothing comes, now, of a record of CSV that has begun, or of the next."""
+
+
 class _Rows:
-    """The records of a file of CSV, from an offset on; `waiting` tells whether lines are at hand for another."""
+    """The records of a file of CSV, from an offset on; None while nothing comes.
+
+    A record that is no CSV, or is too large, ends with its first line, so that an open quote does not take along the
+    lines after it. `waiting` tells whether lines are at hand for another record.
+    """
 
     def __init__(self, path: str, offset: int, limit: int) -> None:
         self._groups = read_lines(path, offset, limit)
-        self._lines: deque[tuple[bytes, int, int]] = deque()
-        self._taken: list[tuple[bytes, int, int]] = []
-        csv.field_size_limit(limit)
-        self._reader = csv.reader(self._text())
+        self._limit = limit
+        self._lines: deque[_Line] = deque()
+        self._taken: list[_Line] = []
+        csv.field_size_limit(min(limit, 2**31 - 1))
 
     @property
     def waiting(self) -> bool:
         return bool(self._lines)
 
-    def __iter__(self) -> Iterator[_Row]:
+    def __iter__(self) -> Iterator[_Row | None]:
+        reader = csv.reader(self._text(), strict=True)
         while True:
             self._taken.clear()
-            cells, problem = [], ""
             try:
-                cells = next(self._reader)
+                row = self._row(next(reader), None)
             except StopIteration:
                 return
-            except csv.Error as error:
-                problem = str(error)
+            except _IdleError:
+                self._put_back(0)
+                row = None
+            except (csv.Error, UnicodeDecodeError, _TooLongError) as error:
+                self._put_back(1)
+                row = self._row([], (NOT_CSV, str(error)))
             except CutShortError as cut:
                 if self._taken:  # a record of several lines, of which the last is cut
-                    cut.rest = b"\n".join([*(line for line, _, _ in self._taken), cut.rest])
-                    cut.offset = self._taken[0][1]
+                    cut.rest = b"\n".join([*(line.raw for line in self._taken), cut.rest])
+                    cut.offset = self._taken[0].offset
                 raise
-            raw = b"\n".join(line for line, _, _ in self._taken)
-            yield _Row(cells, problem, raw, self._taken[0][1], self._taken[-1][2])
+            yield row
+            if row is None or row.problem:
+                reader = csv.reader(self._text(), strict=True)
+
+    def _row(self, cells: list[str], problem: tuple[str, str] | None) -> _Row:
+        """Return the record that was taken, with what is wrong with it."""
+        if self._taken[0].torn:
+            self._put_back(1)
+            problem = _TORN
+        raw = b"\n".join(line.raw for line in self._taken)
+        if len(raw) > self._limit:
+            problem = TOO_LARGE, f"more than {self._limit} bytes"
+        return _Row(cells, problem, raw[: self._limit], self._taken[0].offset, self._taken[-1].end)
+
+    def _put_back(self, keep: int) -> None:
+        """Let the lines that were taken, but for the first few, come again."""
+        self._lines.extendleft(reversed(self._taken[keep:]))
+        del self._taken[keep:]
 
     def _text(self) -> Iterator[str]:
-        for lines, offsets, end in self._groups:
-            self._lines.extend(zip(lines, offsets, [*offsets[1:], end], strict=True))
-            while self._lines:
-                line = self._lines.popleft()
-                self._taken.append(line)
-                yield line[0].decode(errors="surrogateescape") + "\n"
+        while True:
+            while not self._lines:
+                group = next(self._groups, None)
+                if group is None:
+                    return
+                if not group.lines:
+                    raise _IdleError
+                ends = [*group.offsets[1:], group.end]
+                torn = [group.torn] + [False] * (len(ends) - 1)
+                self._lines.extend(map(_Line, group.lines, group.offsets, ends, torn))
+            if self._taken and sum(len(line.raw) + 1 for line in self._taken) > self._limit:
+                raise _TooLongError(f"a quote is not closed within {self._limit} bytes")
+            line = self._lines.popleft()
+            self._taken.append(line)
+            yield line.raw.decode() + "\n"
 
 
 class _Table:
@@ -153,7 +205,7 @@ class _Table:
 
     def __init__(self, path: str, offset: int, limit: int) -> None:
         self.rows = _Rows(path, 0, limit)
-        first = next(iter(self.rows), None)
+        first = next(filter(None, self.rows), None)
         self.header = [] if first is None else _header(path, first)
         self.end = 0 if first is None else first.end
         if offset > self.end:
@@ -167,8 +219,11 @@ def _csv_batches(path: str, offset: int, limit: int) -> Iterator[Batch]:
     batch = Batch(Position(path, 0, table.end), [], [], [], cells=True)
     raw: list[bytes] = []
     for row in rows:
-        if problem := _problem(row, len(header), limit):
-            batch.dead.append(DeadLetter(row.offset, row.raw[:limit], *problem))
+        if row is None:
+            yield batch
+            continue
+        if problem := row.problem or _problem(row, len(header)):
+            batch.dead.append(DeadLetter(row.offset, row.raw, *problem))
         elif row.cells:
             batch.events.append(dict(zip(header, [cell or None for cell in row.cells], strict=True)))
             batch.offsets.append(row.offset)
@@ -187,12 +242,8 @@ def _header(path: str, row: _Row) -> list[str]:
     return names
 
 
-def _problem(row: _Row, columns: int, limit: int) -> tuple[str, str] | None:
+def _problem(row: _Row, columns: int) -> tuple[str, str] | None:
     """Return the reason and the detail why a row is no event; None for a row that is, or is blank."""
-    if len(row.raw) > limit:
-        return TOO_LARGE, f"more than {limit} bytes"
-    if row.problem:
-        return NOT_CSV, row.problem
     if row.cells and len(row.cells) != columns:
         return WRONG_CELLS, f"{len(row.cells)} cells, and the header has {columns}"
     return None

@@ -117,11 +117,14 @@ class Loop:
     def _next(self, batches: Iterator[Batch]) -> Batch | None:
         """Return the next batch; what ends the wait for it, a signal or an input that fails, finds all saved."""
         try:
-            with self._interrupts.allowed():
-                return next(batches, None)
+            self._interrupts.check()
+            batch = next(batches, None)
+            if batch is None:
+                self._interrupts.check()
         except (InterruptedRunError, FileError):
             self._save()
             raise
+        return batch
 
     def _save(self) -> None:
         """Hand a snapshot of this moment to the store; the sinks hold by then all that it accounts for."""

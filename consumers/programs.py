@@ -117,7 +117,7 @@ def _loop(
     _check_outputs(config, [path for path, used in wanted if used], lengths)
     if state.tally.records:
         console.print(f"going on from the snapshot at record {state.tally.records:,} in {config.snapshots}")
-    if STANDARD in config.inputs and sys.stdin.isatty():
+    if STANDARD in config.inputs and sys.stdin and sys.stdin.isatty():
         console.print("reading standard input; Ctrl-D ends it")
     with ExitStack() as stack:
         stack.enter_context(_few_collections())
@@ -147,6 +147,8 @@ def _check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) ->
         if path != STANDARD:
             check_output(path, lengths.get(path))
     files = [path for path in (*config.inputs, *paths) if path != STANDARD and not is_device(path)]
+    if config.snapshots in paths:
+        raise FileError(f"{config.snapshots} is to hold snapshots: give each output a file of its own")
     for place, path in enumerate(files):
         for other in files[:place]:
             if is_same(path, other):

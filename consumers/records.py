@@ -17,6 +17,7 @@ NOT_A_LABEL = "its label cannot be a class"
 TOO_LARGE = "too large"
 CUT_SHORT = "cut short"
 NOT_CSV = "not CSV"
+TORN = "the rest of a line"
 WRONG_CELLS = "wrong number of cells"
 
 

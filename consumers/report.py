@@ -23,6 +23,7 @@ def summary(state: State) -> dict[str, Any]:
         "learned": state.model.learned,
         "measured": measures.measured,
         "unanswered": measures.unanswered,
+        "unpredicted": tally.records - tally.dead.total() - tally.predicted,
         "accuracy": _number(measures.accuracy),
         "log_loss": _number(measures.log_loss),
         "kappa": _number(measures.kappa),
@@ -59,8 +60,11 @@ def show_report(console: Console, report: dict[str, Any], label: str) -> None:
     label
         The key of the label.
     """
+    buried = sum(each["records"] for each in report["dead_letters"])
     console.print(
-        f"in all: {report['records']:,} records read, {report['predicted']:,} predicted, {report['learned']:,} learned"
+        f"in all: {report['records']:,} records read: {report['predicted']:,} predicted, "
+        f"{report['unpredicted']:,} before anything was learned, {buried:,} dead letters; "
+        f"{report['learned']:,} events learned"
     )
     if report["measured"]:
         table = Table("measure", "value", title=f"measured over {report['measured']:,} labelled events")
@@ -74,9 +78,6 @@ def show_report(console: Console, report: dict[str, Any], label: str) -> None:
             recall = "-" if each["recall"] is None else f"{each['recall']:.2%}"
             classes.add_row(quoted(each["class"]), f"{each['measured']:,}", recall)
         console.print(classes)
-    if report["unanswered"]:
-        console.print(f"unanswered, and so not measured, since nothing was learned yet: {report['unanswered']:,}")
-    buried = sum(each["records"] for each in report["dead_letters"])
     for each in report["dead_letters"]:
         console.print(f"dead letters, {each['reason']}: {each['records']:,}")
     for each in report["bad_values"]:

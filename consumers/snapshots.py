@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from consumers.errors import FileError
+from consumers.files import check_name, sync_folder
 from consumers.records import Sink
 from streamnb.snapshot import DamagedSnapshotError, SnapshotError
 
@@ -61,6 +62,7 @@ class SnapshotFolder:
         """
         try:
             self._path.mkdir(exist_ok=True)
+            sync_folder(self._path.absolute().parent)
         except OSError as error:
             raise FileError(f"snapshots cannot be kept in {self._path}: {error.strerror}") from error
         self.lock()
@@ -99,6 +101,7 @@ class SnapshotFolder:
 
     def check(self) -> None:
         """Raise FileError unless snapshots can be written, and change nothing."""
+        check_name(str(self._path))
         folder = self._path if self._path.exists() else self._path.absolute().parent
         if not folder.is_dir():
             raise FileError(f"snapshots cannot be kept in {self._path}: {folder} is not a folder")
@@ -133,8 +136,9 @@ class SnapshotFolder:
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(path)
-            _sync_folder(self._path)
-            for old in sorted(self._snapshots())[: -self._keep]:
+            sync_folder(self._path)
+            older = sorted(old for old in self._snapshots() if old.name < path.name)
+            for old in older[: max(len(older) + 1 - self._keep, 0)]:
                 old.unlink()
         except OSError as error:
             raise FileError(f"snapshot {path} cannot be written: {error.strerror}") from error
@@ -150,6 +154,7 @@ def read_snapshot(path: str, read: Callable[[bytes], _State], warn: Callable[[st
 
     Raises FileError.
     """
+    check_name(path)
     if Path(path).is_dir():
         found = SnapshotFolder(path, 1).newest(read, warn)
         if found is None:
@@ -161,12 +166,3 @@ def read_snapshot(path: str, read: Callable[[bytes], _State], warn: Callable[[st
         raise FileError(f"snapshot {path} cannot be read: {error.strerror}") from error
     except SnapshotError as error:
         raise FileError(f"snapshot {path} cannot be used: {error}") from error
-
-
-def _sync_folder(path: Path) -> None:
-    """Make a rename in a folder safe."""
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

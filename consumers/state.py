@@ -35,8 +35,8 @@ class Tally:
     def from_state(cls, state: Mapping[str, Any]) -> "Tally":
         """Return the tally whose `to_state` this is."""
         return cls(
-            state["records"],
-            state["predicted"],
+            int(state["records"]),
+            int(state["predicted"]),
             Counter(dict(state["dead"])),
             Counter(dict(state["bad_values"])),
         )
@@ -71,7 +71,11 @@ class State:
         model, measures = parts.get("model"), parts.get("measures")
         if not isinstance(model, NaiveBayes):
             raise snapshot.DamagedSnapshotError("it holds no model")
-        if not isinstance(measures, Measures) or "positions" not in plain:  # a model saved from Python
+        if not isinstance(measures, Measures):  # a model saved from Python
             return cls(model), {}, {}
-        positions = {(stream, partition): offset for stream, partition, offset in plain["positions"]}
-        return cls(model, measures, Tally.from_state(plain["tally"]), positions), plain["config"], plain["lengths"]
+        try:
+            positions = {(str(stream), int(part)): int(offset) for stream, part, offset in plain["positions"]}
+            state = cls(model, measures, Tally.from_state(plain["tally"]), positions)
+            return state, dict(plain["config"]), dict(plain["lengths"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise snapshot.DamagedSnapshotError(f"its content is not that of a run ({error!r})") from error

@@ -28,7 +28,7 @@ def describe(model: NaiveBayes, top: int) -> dict[str, Any]:
     >>> described["categorical"]
     [{'feature': 'color', 'distinct': 1, 'values': [{'value': 'red', 'weights': [1.0]}]}]
     """
-    _, arrays = model.to_state()
+    plain, arrays = model.to_state()
     schema = model.schema()
     classes = model.classes
     names = {kind: [name for name, its in schema.items() if its == kind] for kind in ("numeric", "categorical")}
@@ -47,7 +47,7 @@ def describe(model: NaiveBayes, top: int) -> dict[str, Any]:
             for name, moments in zip(names["numeric"], arrays["moments"], strict=True)
         ],
         "categorical": [
-            {"feature": name, "distinct": int(distinct), "values": _values(model, arrays, feature, top)}
+            {"feature": name, "distinct": int(distinct), "values": _values(plain["values"], arrays, feature, top)}
             for feature, (name, distinct) in enumerate(zip(names["categorical"], arrays["distinct"], strict=True))
         ],
         "bad_values": [{"feature": name, "values": count} for name, count in model.bad_values.most_common()],
@@ -60,9 +60,8 @@ def _moments(moments: Any) -> dict[str, float | None]:
     return {"weight": weight, "mean": mean if weight else None, "variance": squares / weight if weight else None}
 
 
-def _values(model: NaiveBayes, arrays: Any, feature: int, top: int) -> list[dict[str, Any]]:
+def _values(values: list[Any], arrays: Any, feature: int, top: int) -> list[dict[str, Any]]:
     """Return the commonest values of a categorical feature with their weight in each class."""
-    values = model.to_state()[0]["values"]
     columns = np.flatnonzero(arrays["owner"] == feature)
     order = columns[np.argsort(-arrays["counts"][columns, 0], kind="stable")][:top]
     return [{"value": values[column], "weights": arrays["counts"][column, 1:].tolist()} for column in order.tolist()]

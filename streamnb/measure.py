@@ -137,6 +137,11 @@ class Measures:
         """Return the measures whose `to_state` this is."""
         measures = cls()
         measures._labels = Labels(plain["classes"])
+        size = len(measures._labels)
+        if arrays["confusion"].shape != (size, size) or arrays["confusion"].dtype != np.int64:
+            raise ValueError(f"a confusion of the shape {arrays['confusion'].shape}")
+        if arrays["sums"].shape != (2,) or arrays["sums"].dtype != np.float64:
+            raise ValueError(f"sums of the shape {arrays['sums'].shape}")
         measures._confusion = arrays["confusion"].copy()
         measures._sums = arrays["sums"].copy()
         return measures

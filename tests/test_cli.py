@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 from consumers.cli import cli
 from consumers.config import settings
 from consumers.loop import SnapshotPolicy
+from consumers.snapshots import SnapshotFolder
 from streamnb import NaiveBayes, load, save, snapshot
 from tests.command import json_lines, predictions, streamnb, streamnb_process
 
@@ -225,6 +227,11 @@ def newer(data: bytes) -> bytes:
         (["run", "events.jsonl", "twice.csv"], "twice.csv cannot be read as CSV"),
         (["run", "events.jsonl", "caf\udce9.jsonl"], "its name is not UTF-8"),
         (["run", "events.jsonl", "--output", "caf\udce9.jsonl"], "its name is not UTF-8"),
+        (["run", "events.jsonl", "--output", "x" * 300], "File name too long"),
+        (["run", "events.jsonl", "--snapshots", "x" * 300], "File name too long"),
+        (["predict", "x" * 300, "events.jsonl"], "File name too long"),
+        (["run", "events.jsonl", "--output", "x", "--snapshots", "x"], "x is to hold snapshots"),
+        (["run", "events.jsonl", "--output", "events.jsonl"], "events.jsonl is there already"),
         (["run", "events.jsonl", "--snapshot-seconds", "inf"], "snapshot_seconds is inf: it must be a number"),
         (["run", "events.jsonl", "--id", "k", "--label", "k"], "id is given 'k', and so is label"),
         (["run", "events.jsonl", "--config", "none.toml"], "config file none.toml cannot be read"),
@@ -444,6 +451,77 @@ def test_a_full_disk_is_one_sentence(tmp_path):
     assert outcome.status == 2
     assert "No space left on device" in outcome.err
     assert "Traceback" not in outcome.err
+
+
+def test_standard_output_that_is_full_is_one_sentence(tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    (tmp_path / "events.jsonl").write_bytes(LINES)
+    for arguments in ("run events.jsonl --output -", "evaluate events.jsonl --json", "config"):
+        shell = f"{sys.executable} -m consumers.cli {arguments} > /dev/full"
+        ran = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ran.returncode != 0
+        assert "standard output cannot be written: No space left on device" in ran.stderr
+        assert "Traceback" not in ran.stderr
+
+
+def test_a_signal_takes_no_record_out_of_a_pipe_that_it_does_not_save(tmp_path):
+    """All that was written is, but for one line that was cut, either learned or still in the pipe."""
+    lines = b"".join(b'{"n":%d,"label":"a"}\n' % place for place in range(100_000))
+    ours, theirs = os.pipe()
+    writer = threading.Thread(target=_write_until_closed, args=(theirs, lines))
+    writer.start()
+    command = [sys.executable, "-m", "consumers.cli", "run", "--output", "/dev/stdout"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=ours, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        process.stdout.read()
+        process.wait()
+    left = b""
+    while part := os.read(ours, 1 << 20):
+        left += part
+    writer.join()
+    os.close(ours)
+    learned = load(max((tmp_path / "snapshots").iterdir()).read_bytes()).learned
+    whole = left.count(b"\n") - (not left.startswith(b'{"n"'))
+    assert 100_000 - 1 <= learned + max(whole, 0) <= 100_000
+
+
+def _write_until_closed(descriptor, data):
+    with open(descriptor, "wb") as pipe:  # noqa: PTH123 - a descriptor has no path
+        pipe.write(data)
+
+
+def test_a_report_adds_up(command, tmp_path):
+    (tmp_path / "events.jsonl").write_bytes(b'{"n":1}\n{"n":1}\n{"n":1,"label":"a"}\n{"n":2}\noops\n')
+    report = json.loads(command("evaluate", "events.jsonl", "--json").out)
+    dead = sum(each["records"] for each in report["dead_letters"])
+    assert report["records"] == report["predicted"] + report["unpredicted"] + dead == 5
+    assert (report["predicted"], report["unpredicted"], report["unanswered"]) == (1, 3, 1)
+
+
+def test_a_snapshot_from_a_stranger_is_refused_whatever_is_in_it(command, tmp_path):
+    command("run", "events.jsonl")
+    whole = max((tmp_path / "snapshots").iterdir()).read_bytes()
+    plain, parts = snapshot.unpack(whole)
+    for change in ({"tally": {}}, {"tally": {**plain["tally"], "records": "q"}}, {"config": 7}, {"positions": [1]}):
+        (tmp_path / "odd.snapshot").write_bytes(snapshot.pack({**plain, **change}, parts))
+        outcome = command("inspect", "odd.snapshot")
+        assert outcome.status == 2
+        assert "its content is not that of a run" in outcome.err
+
+
+def test_of_snapshots_the_one_just_written_is_kept_whatever_lies_beside_it(tmp_path):
+    folder = SnapshotFolder(str(tmp_path / "snapshots"), keep=1)
+    folder.make()
+    (tmp_path / "snapshots" / f"{9:020d}.snapshot").write_bytes(b"damaged")
+    for number in (3, 4, 5):
+        folder.save(number, b"%d" % number, [])
+    folder.close()
+    assert sorted(path.name for path in (tmp_path / "snapshots").iterdir()) == [
+        f"{5:020d}.snapshot",
+        f"{9:020d}.snapshot",
+    ]
 
 
 def test_every_command_has_help(command):

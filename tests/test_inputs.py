@@ -2,12 +2,13 @@
 
 import gzip
 import json
+import shutil
 
 import pytest
 import zstandard
 
 from consumers import files
-from consumers.records import CUT_SHORT, NOT_A_LABEL, NOT_AN_OBJECT, NOT_CSV, NOT_JSON, TOO_LARGE, WRONG_CELLS
+from consumers.records import CUT_SHORT, NOT_A_LABEL, NOT_AN_OBJECT, NOT_CSV, NOT_JSON, TOO_LARGE, TORN, WRONG_CELLS
 from streamnb import load
 from tests.command import json_lines, predictions, streamnb
 
@@ -220,6 +221,57 @@ def test_a_field_of_csv_that_never_ends_is_a_dead_letter(run):
     assert len(answers) >= 1
     assert {letter["reason"] for letter in dead} <= {NOT_CSV, TOO_LARGE, WRONG_CELLS}
     assert dead
+
+
+@pytest.mark.parametrize("chunk", [7, 1 << 18])
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (b'100,"a', NOT_CSV),  # a quote that is never closed
+        (b'100,"' + b"y" * 3_000 + b'",a', TOO_LARGE),
+        (b"100," + b"x" * 900 + b',"' + b"y" * 3_000 + b'",a', TOO_LARGE),
+        (b'100,"a"junk', NOT_CSV),
+        (b"100,M\xfcller", NOT_CSV),
+    ],
+)
+def test_a_bad_record_of_csv_takes_no_other_along(run, monkeypatch, bad, reason, chunk):
+    monkeypatch.setattr(files, "_CHUNK", chunk)
+    good = b"".join(b"%d,b\n" % place for place in range(300))
+    answers, dead, model = run(b"n,label\n1,a\n" + bad + b"\n" + good, "--max-record-bytes", "1000", name="events.csv")
+    assert (len(answers), model.learned, model.classes) == (301, 301, ["a", "b"])
+    assert [(letter["reason"], letter["offset"]) for letter in dead] == [(reason, 12)]
+
+
+def test_the_rest_of_a_line_that_was_read_before_it_was_whole_is_no_record(run, tmp_path):
+    """A file read while a line is being written: the first half cannot be taken back, the second is told of."""
+    for name, first, rest in (
+        ("events.jsonl", b'{"label":"a"}\n{"label":"b"', b',"n":1}\n{"label":"c"}\n'),
+        ("events.csv", b"n,label\n1,a\n2,ban", b"ana\n3,c\n"),
+        ("packed.csv.gz", gzip.compress(b"n,label\n1,a\n2") + gzip.compress(b"5,b\n3,c\n")[:12], None),
+    ):
+        for left in tmp_path.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        run(first, name=name)
+        whole = first + rest if rest else gzip.compress(b"n,label\n1,a\n2") + gzip.compress(b"5,b\n3,c\n")
+        _, dead, model = run(whole, name=name)
+        assert dead[-1]["reason"] == TORN
+        assert "c" in model.classes
+        assert model.learned + len(dead) in (4, 5)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_what_unpacks_to_much_is_read_by_and_by(tmp_path, pack):
+    (tmp_path / "bomb.jsonl.gz").write_bytes(gzip.compress(b"{}\n" * 2_000_000))
+    (tmp_path / "bomb.jsonl.zst").write_bytes(zstandard.compress(b"{}\n" * 2_000_000))
+    path = str(tmp_path / ("bomb.jsonl.gz" if pack is gzip.compress else "bomb.jsonl.zst"))
+    sizes = [len(group.lines) for group in files.read_lines(path, 0, 100)]
+    assert sum(sizes) == 2_000_000
+    assert max(sizes) <= (1 << 18) // 3 + 1
+
+
+def test_zeros_between_frames_of_gzip_are_no_content(run):
+    answers, dead, _ = run(gzip.compress(PLAIN) + bytes(512) + gzip.compress(PLAIN) + bytes(100), name="e.jsonl.gz")
+    assert (len(answers), dead) == (6, [])
 
 
 def test_cells_of_csv_are_numbers_where_they_look_like_them(run):
