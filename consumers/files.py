@@ -64,6 +64,7 @@ def read_lines(path: str, offset: int, limit: int) -> Iterator[Lines]:
     before = offset > 0  # is the byte before the offset still to come, which tells whether a line begins there?
     try:
         for chunk in _content(path, offset - before):
+            idle = not chunk
             if before and chunk:
                 torn, chunk, before = chunk[:1] != b"\n", chunk[1:], False  # noqa: PLW2901 - what is to be read
             if len(rest) > limit:  # in the middle of a line too long to keep
@@ -76,7 +77,7 @@ def read_lines(path: str, offset: int, limit: int) -> Iterator[Lines]:
                 rest, lost, offset, torn = b"", 0, end, False
             lines = (rest + chunk).split(b"\n")
             rest = lines.pop()
-            if lines or not chunk:
+            if lines or idle:
                 offsets = list(accumulate(map(add, map(len, lines), repeat(1)), initial=offset))
                 offset = offsets.pop()
                 yield Lines(lines, offsets, offset, torn and bool(lines))

@@ -17,8 +17,8 @@ _LINES = msgspec.json.Encoder()
 
 
 def parse(
-    records: Sequence[bytes], offsets: Sequence[int], limit: int
-) -> tuple[list[dict[str, Any]], list[int], Sequence[bytes], list[DeadLetter]]:
+    records: list[bytes], offsets: list[int], limit: int
+) -> tuple[list[dict[str, Any]], list[int], list[bytes], list[DeadLetter]]:
     """Return the events among some records, with their offsets and bytes, and the dead letters among them.
 
     >>> parse([b'{"a": 1}', b'[2]', b'{"b": NaN}'], [0, 10, 20], limit=100)[0]
@@ -29,7 +29,7 @@ def parse(
     except orjson.JSONDecodeError:
         events = []
     if len(events) == len(records) and set(map(type, events)) <= {dict} and max(map(len, records), default=0) <= limit:
-        return events, list(offsets), records, []
+        return events, offsets, records, []
     events, kept, raw, dead = [], [], [], []
     for record, offset in zip(records, offsets, strict=True):
         if not record or record.isspace():  # a blank line is no record

@@ -201,37 +201,46 @@ class _Rows:
 
 
 class _Table:
-    """A file of CSV from an offset on: its header, none where it is empty, and its rows."""
+    """A file of CSV from an offset on: its header, none where it is empty, its rows, and where they begin."""
 
     def __init__(self, path: str, offset: int, limit: int) -> None:
         self.rows = _Rows(path, 0, limit)
         first = next(filter(None, self.rows), None)
         self.header = [] if first is None else _header(path, first)
-        self.end = 0 if first is None else first.end
-        if offset > self.end:
-            self.rows = _Rows(path, offset, limit)
+        self.begin = 0 if first is None else first.end
+        if offset > self.begin:
+            self.rows, self.begin = _Rows(path, offset, limit), offset
 
 
 def _csv_batches(path: str, offset: int, limit: int) -> Iterator[Batch]:
     """Yield the records of a file of CSV; empty cells are missing."""
     table = _Table(path, offset, limit)
     rows, header = table.rows, table.header
-    batch = Batch(Position(path, 0, table.end), [], [], [], cells=True)
-    raw: list[bytes] = []
-    for row in rows:
-        if row is None:
-            yield batch
-            continue
-        if problem := row.problem or _problem(row, len(header)):
-            batch.dead.append(DeadLetter(row.offset, row.raw, *problem))
-        elif row.cells:
-            batch.events.append(dict(zip(header, [cell or None for cell in row.cells], strict=True)))
-            batch.offsets.append(row.offset)
-            raw.append(row.raw)
-        if not rows.waiting:
-            batch.position, batch.raw = Position(path, 0, row.end), raw
-            yield batch
-            batch, raw = Batch(batch.position, [], [], [], cells=True), []
+    batch, end = _empty(path, table.begin), table.begin
+    try:
+        for row in rows:
+            if row is None:
+                yield batch
+                continue
+            end = row.end
+            if problem := row.problem or _problem(row, len(header)):
+                batch.dead.append(DeadLetter(row.offset, row.raw, *problem))
+            elif row.cells:
+                batch.events.append(dict(zip(header, [cell or None for cell in row.cells], strict=True)))
+                batch.offsets.append(row.offset)
+                batch.raw.append(row.raw)
+            if not rows.waiting:
+                batch.position = Position(path, 0, end)
+                yield batch
+                batch = _empty(path, end)
+    except CutShortError:
+        batch.position = Position(path, 0, end)
+        yield batch  # what came before the record that is cut
+        raise
+
+
+def _empty(path: str, end: int) -> Batch:
+    return Batch(Position(path, 0, end), [], [], [], cells=True)
 
 
 def _header(path: str, row: _Row) -> list[str]:

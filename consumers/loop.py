@@ -106,9 +106,8 @@ class Loop:
             self._store.wait()  # before the first output, for which a snapshot must account
         saved, at = state.tally.records, self._clock()
         while (batch := self._next(batches)) is not None:
-            if batch.events or batch.dead:
-                self._step(batch)
-                self._watch()
+            self._step(batch)
+            self._watch()
             if self._policy.due(state.tally.records - saved, self._clock() - at):
                 self._save()
                 saved, at = state.tally.records, self._clock()

@@ -67,7 +67,7 @@ class Batch:
     position: Position
     events: list[dict[str, Any]]
     offsets: list[int]
-    raw: Sequence[bytes]
+    raw: list[bytes]
     dead: list[DeadLetter] = field(default_factory=list)
     cells: bool = False
 

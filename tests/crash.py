@@ -35,7 +35,7 @@ STEPS = (
 
 
 def write_streams(folder: Path) -> None:
-    """Write three files that hold all that a stream can hold: numbers, text, gaps, new classes, and bad records."""
+    """Write files that hold all that a stream can hold: numbers, text, gaps, new classes, and bad records."""
     generator = random.Random(7)
     lines = []
     for place in range(300):
@@ -59,11 +59,14 @@ def write_streams(folder: Path) -> None:
     (folder / "second.jsonl.gz").write_bytes(gzip.compress(text[len(text) // 2 :])[:-9])
     rows = ["n,k,label", *(f"{place / 7},{'xyz'[place % 3]},{'ab'[place % 2]}" for place in range(100)), "1,2", '3,"x']
     (folder / "third.csv").write_text("\n".join(rows))
+    quoted = [*rows[:40], '7,"two\nlines",a', *rows[50:90], '8,"of two\nlines, cut",b']
+    (folder / "fourth.csv.gz").write_bytes(gzip.compress("\n".join(quoted).encode())[:-14])
+    (folder / "fifth.jsonl").write_bytes(lines[1] + b"\n" * 2_000)
 
 
 def config() -> Config:
     """Return settings under which a snapshot is due every few batches."""
-    inputs = ("first.jsonl", "second.jsonl.gz", "third.csv")
+    inputs = ("first.jsonl", "second.jsonl.gz", "third.csv", "fourth.csv.gz", "fifth.jsonl")
     return check({"inputs": inputs, "max_record_bytes": 2_000, "snapshot_records": 25, "keep_snapshots": 2})
 
 

@@ -2,13 +2,17 @@
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
+from rich.console import Console
 
-from tests.crash import STEPS
+from consumers import files, programs
+from tests.crash import STEPS, config, results, write_streams
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -47,3 +51,23 @@ def test_the_same_kills_are_noticed_when_outputs_are_not_cut_back(tmp_path):
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_is_reached_by_the_first_kill(tmp_path, step):
     assert crash(tmp_path, [(step, [1])])[0]["kills"] == 1
+
+
+@pytest.mark.parametrize("chunk", [60, 700, 1 << 18])
+def test_from_every_snapshot_of_a_run_its_end_is_reached_byte_for_byte(tmp_path, monkeypatch, chunk):
+    """Whatever the size of the reads before and after; also from the last one, where nothing is left to read."""
+    monkeypatch.chdir(tmp_path)
+    write_streams(tmp_path)
+    settings = msgspec.structs.replace(config(), snapshot_records=1, keep_snapshots=100_000)
+    monkeypatch.setattr(files, "_CHUNK", 200)
+    programs.run(settings, Console(quiet=True), emit=True, keep=True)
+    expected = results(tmp_path)
+    snapshots = {path.name: path.read_bytes() for path in (tmp_path / "snapshots").iterdir()}
+    assert len(snapshots) > 50
+    monkeypatch.setattr(files, "_CHUNK", chunk)
+    for name, data in [*sorted(snapshots.items())[:: 1 + len(snapshots) // 40], max(snapshots.items())]:
+        shutil.rmtree("snapshots")
+        (tmp_path / "snapshots").mkdir()
+        (tmp_path / "snapshots" / name).write_bytes(data)
+        programs.run(settings, Console(quiet=True), emit=True, keep=True)
+        assert results(tmp_path) == expected, f"from {name}"
