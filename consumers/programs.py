@@ -15,10 +15,11 @@ from rich.console import Console
 
 from consumers.config import Config
 from consumers.errors import ConfigError, FileError
-from consumers.files import STANDARD, FileSink, StandardSink, check_output, is_device, is_same
+from consumers.files import STANDARD, is_device, is_same
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
 from consumers.loop import Fields, Loop, SnapshotPolicy
+from consumers.outputs import FileSink, StandardSink, check_output
 from consumers.records import Sink
 from consumers.report import Watch
 from consumers.snapshots import SnapshotFolder, read_snapshot

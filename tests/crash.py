@@ -20,7 +20,7 @@ from typing import Any, Self
 import orjson
 from rich.console import Console
 
-from consumers import files, programs
+from consumers import files, outputs, programs
 from consumers.config import Config, check
 
 STEPS = (
@@ -129,8 +129,8 @@ def kill_at(step: str, count: int) -> None:
     opened = Path.open
     ours = tuple(str(Path(str(module.__file__)).parent) for module in (programs, sys.modules["streamnb"]))
     arrange: dict[str, Callable[[], object]] = {
-        "before output": lambda: around(files.FileSink, "write", before=True),
-        "after output": lambda: around(files.FileSink, "write", before=False),
+        "before output": lambda: around(outputs.FileSink, "write", before=True),
+        "after output": lambda: around(outputs.FileSink, "write", before=False),
         "inside a snapshot write": lambda: setattr(Path, "open", half_open),
         "between snapshot and rename": lambda: around(Path, "replace", before=True),
         "after rename": lambda: around(Path, "replace", before=False),
