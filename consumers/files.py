@@ -28,11 +28,9 @@ _COMPRESSED_CHUNK = 1 << 10  # may grow thirty-thousandfold
 class CutShortError(Exception):
     """Compressed content that ends where it should not.
 
-    `rest` is the unfinished line at its end, which begins at `offset`; `end` is where the content ends, `short` bytes
-    before where reading was to begin.
+    `rest` is the unfinished line at its end, which begins at `offset`; `end` is where the content ends.
     """
 
-    short = 0
     rest = b""
     offset = 0
     end = 0
@@ -84,7 +82,7 @@ def read_lines(path: str, offset: int, limit: int) -> Iterator[Lines]:
             lost = max(len(rest) - limit - 1, 0)
             rest = rest[: limit + 1]
     except CutShortError as cut:
-        cut.rest, cut.offset, cut.end = rest, offset, offset - before - cut.short + len(rest) + lost
+        cut.rest, cut.offset, cut.end = rest, offset, offset - before + len(rest) + lost
         raise
     if rest:
         yield Lines([rest], [offset], offset + len(rest) + lost, torn)
@@ -110,9 +108,8 @@ def _content(path: str, offset: int) -> Iterator[bytes]:
                 if len(chunk) > offset:
                     yield chunk[offset:] if offset else chunk
                 offset = max(offset - len(chunk), 0)
-    except CutShortError as cut:
-        cut.short = offset
-        if offset <= 1:  # one byte beyond the end is where reading a cut file stops
+    except CutShortError:
+        if not offset:
             raise
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from error

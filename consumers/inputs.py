@@ -5,7 +5,6 @@ Law: every record of every file is, once, an event or a dead letter.
 
 import contextlib
 import csv
-import dataclasses
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -69,8 +68,7 @@ class FileSource:
             offset = 0 if path == STANDARD else offsets.get(stream, 0)
             read = _csv_batches if is_csv(path, self._form) else _json_batches
             try:
-                for batch in read(path, offset, self._limit):
-                    yield dataclasses.replace(batch, position=batch.position._replace(stream=stream))
+                yield from read(path, stream, offset, self._limit)
             except CutShortError as cut:
                 letter = DeadLetter(cut.offset, cut.rest[: self._limit], CUT_SHORT, str(cut))
                 # One byte beyond the end, where nothing can be: the cut has been told, and will not be told again.
@@ -89,14 +87,14 @@ def is_csv(path: str, form: str) -> bool:
     return form == "csv" or (form == "auto" and name.endswith(".csv"))
 
 
-def _json_batches(path: str, offset: int, limit: int) -> Iterator[Batch]:
+def _json_batches(path: str, stream: str, offset: int, limit: int) -> Iterator[Batch]:
     """Yield the records of a file of JSON Lines."""
     for lines, offsets, end, torn in read_lines(path, offset, limit):
         if offsets[:1] == [0]:
             lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
         rest = [DeadLetter(offsets.pop(0), lines.pop(0)[:limit], *_TORN)] if torn else []
         events, kept, raw, dead = parse(lines, offsets, limit)
-        yield Batch(Position(path, 0, end), events, kept, raw, rest + dead)
+        yield Batch(Position(stream, 0, end), events, kept, raw, rest + dead)
 
 
 class _Row(NamedTuple):
@@ -212,11 +210,11 @@ class _Table:
             self.rows, self.begin = _Rows(path, offset, limit), offset
 
 
-def _csv_batches(path: str, offset: int, limit: int) -> Iterator[Batch]:
+def _csv_batches(path: str, stream: str, offset: int, limit: int) -> Iterator[Batch]:
     """Yield the records of a file of CSV; empty cells are missing."""
     table = _Table(path, offset, limit)
     rows, header = table.rows, table.header
-    batch, end = _empty(path, table.begin), table.begin
+    batch, end = _empty(stream, table.begin), table.begin
     try:
         for row in rows:
             if row is None:
@@ -230,17 +228,17 @@ def _csv_batches(path: str, offset: int, limit: int) -> Iterator[Batch]:
                 batch.offsets.append(row.offset)
                 batch.raw.append(row.raw)
             if not rows.waiting:
-                batch.position = Position(path, 0, end)
+                batch.position = Position(stream, 0, end)
                 yield batch
-                batch = _empty(path, end)
+                batch = _empty(stream, end)
     except CutShortError:
-        batch.position = Position(path, 0, end)
+        batch.position = Position(stream, 0, end)
         yield batch  # what came before the record that is cut
         raise
 
 
-def _empty(path: str, end: int) -> Batch:
-    return Batch(Position(path, 0, end), [], [], [], cells=True)
+def _empty(stream: str, end: int) -> Batch:
+    return Batch(Position(stream, 0, end), [], [], [], cells=True)
 
 
 def _header(path: str, row: _Row) -> list[str]:

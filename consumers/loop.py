@@ -145,7 +145,7 @@ class Loop:
             ids, labels = _bury_bad_labels(batch, ids, labels)
             probabilities, chosen = self._predict(batch, labels)
         if self._predictions is not None:
-            to_learn = labels if self._learn else [None] * len(labels)
+            to_learn = self._to_learn(labels)
             answers = [*state.model.classes, None]  # the last for -1: no answer
             columns = (
                 ids,
@@ -183,11 +183,16 @@ class Loop:
         """
         state = self._state
         bad_values: Counter[str | int] = Counter()
-        to_learn = labels if self._learn else [None] * len(labels)
-        probabilities = state.model.test_then_train(batch.events, to_learn, cells=batch.cells, bad_values=bad_values)
+        probabilities = state.model.test_then_train(
+            batch.events, self._to_learn(labels), cells=batch.cells, bad_values=bad_values
+        )
         chosen = state.measures.update(probabilities, state.model.classes, labels)
         state.tally.bad_values.update(bad_values)
         return probabilities, chosen
+
+    def _to_learn(self, labels: list[Any]) -> list[Any]:
+        """Return what of the labels is learned, and not only measured."""
+        return labels if self._learn else [None] * len(labels)
 
 
 def _pop(events: Sequence[dict[str, Any]], name: str) -> list[Any]:

@@ -48,15 +48,14 @@ class Layout:
         self.category_features = sorted(categories)
         self.known = not unknown
         self.starts = np.array(((0, len(numbers)), (0, len(categories))))
-        self.categories = _values_of([categories[feature] for feature in self.category_features])
         self.pack = struct.Struct(f"{len(numbers)}d").pack_into  # four times faster than numpy for a few numbers
-        self._numbers = _values_of([numbers[feature] for feature in sorted(numbers)])
         self._names = (
             [numbers[feature] for feature in sorted(numbers)],
             [categories[feature] for feature in self.category_features],
             list(unknown),
         )
         self._getters = tuple(map(_values_of, self._names))
+        self._numbers, self.categories, _ = self._getters
         self._named = all(map(is_name, unknown))
 
     def plain_numbers(self, event: Event) -> tuple[float, ...] | None:

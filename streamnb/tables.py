@@ -22,9 +22,6 @@ NO_LABEL = -1
 """The code of an event without a label."""
 
 
-_NO_CODES: dict[Label, int] = {}
-
-
 class Labels:
     """The classes in the order of first sight, told apart by type as well as by value.
 
@@ -62,12 +59,14 @@ class Labels:
             raise ValueError(f"labels have one axis, [event]; got the shape {values.shape}")
         if isinstance(values, np.ndarray) and values.dtype.kind in "bi":
             return self._encode_integers(values)
-        plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        plain = (
+            values.tolist() if isinstance(values, np.ndarray) else values if isinstance(values, list) else list(values)
+        )
         types = set(map(type, plain))
         if types <= {str} or types <= {bool} or types <= {int}:
             for label in [_label_at(plain.index(value), value) for value in dict.fromkeys(plain)]:
                 self.add(label)
-            codes = self._codes.get(next(iter(types), str), _NO_CODES)
+            codes = self._codes[next(iter(types), str)]
             return np.fromiter(map(codes.__getitem__, plain), np.int64, len(plain))
         labels = [None if is_missing(value) else _label_at(place, value) for place, value in enumerate(plain)]
         return np.array([NO_LABEL if label is None else self.add(label) for label in labels], dtype=np.int64)
