@@ -16,8 +16,8 @@ from consumers.formats import dead_letter_line, prediction_lines
 from consumers.interrupts import Interrupts
 from consumers.records import NOT_A_LABEL, Batch, DeadLetter, Position, Prediction, Sink, Source, Store
 from consumers.state import State
-from streamnb.kernels import Floats
-from streamnb.tables import Label, Labels, as_label
+from streamnb.arrays import Floats
+from streamnb.labels import Label, Labels, as_label
 from streamnb.values import is_nan
 
 _STRUCTURES = {dict, list}  # no id

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from streamnb.tables import Label
+from streamnb.labels import Label
 
 NOT_JSON = "not JSON"
 NOT_AN_OBJECT = "not an object"

@@ -31,7 +31,10 @@ def describe(model: NaiveBayes, top: int) -> dict[str, Any]:
     plain, arrays = model.to_state()
     schema = model.schema()
     classes = model.classes
-    names = {kind: [name for name, its in schema.items() if its == kind] for kind in ("numeric", "categorical")}
+    names = {
+        kind: [name for name, its in schema.items() if (its == "numeric") == (kind == "numeric")]
+        for kind in ("numeric", "categorical")
+    }
     return {
         "classes": [
             {"class": label, "weight": weight, "prior": model.p_class(label)}

@@ -1,33 +1,40 @@
-"""Events to columns and values by kind: the schema, the vocabularies, the bad values.
+"""Events to columns and values by kind, by way of the vocabulary; the bad values.
 
 Law: encoding to predict changes nothing; encoding to learn numbers what is new by event, then by name, so that neither
 the order of an event's keys nor the cuts between batches can be told from the result.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamnb.arrays import ABSENT, NUMBERS, TOKENS, Events, Integers
 from streamnb.events import Columns, Event, flatten, is_name
-from streamnb.kernels import ABSENT, Events, Integers
 from streamnb.layout import Column, Layout, number_block
 from streamnb.values import (
     BAD,
+    BAG,
     CATEGORICAL,
+    MISSING,
     NUMERIC,
+    TEXT,
+    Bag,
     Category,
     FeatureName,
-    Kind,
     Reading,
-    category_key,
     is_text,
     read,
 )
+from streamnb.vocabulary import Vocabulary
 
+BEYOND = "(features beyond the bound)"
+"""What the values of features are counted under that are not learned, since there are too many features."""
+
+_NO_KIND = {MISSING, BAD}
 _PLAIN_CATEGORIES = {str, bool, type(None)}
 _NO_CODES = np.empty(0, dtype=np.int64)
 _LAYOUTS = 1_000  # kept at the most; streams with more combinations of keys are read key by key
@@ -35,11 +42,12 @@ _SMALLEST_BLOCK = 16  # events; fewer cost more to read as a block than one by o
 
 
 class Row(NamedTuple):
-    """One encoded event."""
+    """One encoded event; its tokens are codes, each with how often it came."""
 
     features: Sequence[int] | Integers
     numbers: Sequence[float]
     codes: Sequence[int] | Integers
+    tokens: Sequence[tuple[int, float]] = ()
 
 
 class Encoder:
@@ -47,52 +55,22 @@ class Encoder:
 
     Parameters
     ----------
-    kinds
-        The declared kind of each feature that should not be told by its first value.
+    vocabulary
+        The features and values met; those that are learned are added to it.
+    tokens
+        Cuts a text into its tokens.
 
-    The code of a category is its column of the counts; a value without a column has the code -feature - 1.
+    The code of a category or token is its column of the counts; a value without a column has the code -feature - 1.
     """
 
-    def __init__(self, kinds: Mapping[FeatureName, Kind]) -> None:
-        self.declared = dict(kinds)
+    def __init__(self, vocabulary: Vocabulary, tokens: Callable[[Any], Any]) -> None:
+        self.vocabulary = vocabulary
         self.bad_values: Counter[FeatureName] = Counter()
-        self.numeric: list[FeatureName] = []
-        self.categorical: list[FeatureName] = []
-        self.columns: list[Category] = []
-        self.owners: list[int] = []
-        self.registered = 0  # features and values that have a number: when this grows, so must the tables
-        self._features: dict[FeatureName, tuple[Kind, int]] = {}
-        self._vocabularies: list[dict[object, int]] = []
+        self._tokens = tokens
         self._layouts: dict[tuple[Any, ...], Layout] = {}
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_layouts": {}}  # made anew as events come
-
-    def schema(self) -> dict[FeatureName, Kind]:
-        """Return the kind of each feature that has been learned."""
-        return {name: kind for name, (kind, _) in self._features.items()}
-
-    def add_feature(self, name: FeatureName, kind: Kind) -> None:
-        """Give a new feature its kind and the next number of that kind."""
-        names = self.numeric if kind == NUMERIC else self.categorical
-        self._features[name] = (kind, len(names))
-        names.append(name)
-        self.registered += 1
-        if kind == CATEGORICAL:
-            self._vocabularies.append({})
-        self._layouts.clear()
-
-    def add_value(self, feature: int, value: Category) -> int:
-        """Return the column of a value of a categorical feature, the next free one if it is new."""
-        vocabulary = self._vocabularies[feature]
-        key = category_key(value)
-        code = vocabulary.get(key)
-        if code is None:
-            code = vocabulary[key] = len(self.columns)
-            self.columns.append(value)
-            self.owners.append(feature)
-            self.registered += 1
-        return code
 
     def encode_one(self, event: Event, *, learn: bool) -> Events:
         """Encode one event; only if it is to be learned do new features and values get a number.
@@ -111,10 +89,18 @@ class Encoder:
             raise TypeError(f"an event is a dict of features, not {type(event).__name__}")
         return _stacked([self._row(event, learn, False, Counter())])
 
+    def unknown(self, event: Event, *, cells: bool) -> list[FeatureName]:
+        """Return the names of features that were never learned, and for which an event has a value."""
+        found, _ = flatten(event, self.vocabulary.bags)
+        new = {name: value for name, value in found.items() if name not in self.vocabulary.features}
+        return [name for name, value in new.items() if self._read(name, value, cells)[0] not in _NO_KIND]
+
     def encode(
         self, events: Sequence[Event] | Columns, learn: NDArray[np.bool_], cells: bool, bad: Counter[FeatureName]
-    ) -> Events:
-        """Encode events, to be learned or not.
+    ) -> Iterator[Events]:
+        """Yield events, encoded, to be learned or not: all at once, or in several parts if values wait for a column.
+
+        Each part is to be learned, and its newcomers given their columns, before the next one is asked for.
 
         Parameters
         ----------
@@ -128,8 +114,14 @@ class Encoder:
         bad
             Here the values that did not fit are counted, by feature.
         """
-        pieces = list(self._pieces(events, learn, cells, bad))
-        return pieces[0] if len(pieces) == 1 else _joined(pieces)
+        held: list[Events] = []
+        for piece in self._pieces(events, learn, cells, bad):
+            held.append(piece)
+            if self.vocabulary.newcomers:
+                yield _joined(held)
+                held = []
+        if held:
+            yield _joined(held)
 
     def _pieces(
         self, events: Sequence[Event] | Columns, learn: NDArray[np.bool_], cells: bool, bad: Counter[FeatureName]
@@ -142,7 +134,14 @@ class Encoder:
             yield from self._pieces(events[:half], learn[:half], cells, bad)
             yield from self._pieces(events[half:], learn[half:], cells, bad)
         else:
-            yield _stacked([self._any_row(*each, cells, bad) for each in zip(events, learn.tolist(), strict=True)])
+            rows: list[Row] = []
+            for event, learned in zip(events, learn.tolist(), strict=True):
+                rows.append(self._any_row(event, learned, cells, bad))
+                if self.vocabulary.newcomers:
+                    yield _stacked(rows)
+                    rows = []
+            if rows or not len(events):
+                yield _stacked(rows)
 
     def _any_row(self, event: Event, learn: bool, cells: bool, bad: Counter[FeatureName]) -> Row:
         layout = None if cells or type(event) is not dict else self._layouts.get(tuple(event))
@@ -156,24 +155,26 @@ class Encoder:
         """Return the layout of events with these keys."""
         layout = self._layouts.get(keys)
         if layout is None:
-            kinds: dict[Kind, dict[int, Any]] = {NUMERIC: {}, CATEGORICAL: {}}
-            unknown = []
+            kinds: dict[str, dict[int, Any]] = {NUMERIC: {}, CATEGORICAL: {}}
+            unknown, bags = [], False
             for key in keys:
-                if is_name(key) and key in self._features:
-                    kind, feature = self._features[key]
+                kind, feature = self.vocabulary.features.get(key, (None, 0)) if is_name(key) else (None, 0)
+                if kind is None:
+                    unknown.append(key)
+                elif kind in kinds:
                     kinds[kind][feature] = key
                 else:
-                    unknown.append(key)
+                    bags = True
             if len(self._layouts) >= _LAYOUTS:
                 self._layouts.clear()
-            layout = self._layouts[keys] = Layout(kinds[NUMERIC], kinds[CATEGORICAL], unknown)
+            layout = self._layouts[keys] = Layout(kinds[NUMERIC], kinds[CATEGORICAL], unknown, bags=bags)
         return layout
 
     def _plain_codes(self, event: Event, layout: Layout) -> Integers | None:
         """Return the codes of an event's categories if they are all known strings, or else None."""
         codes = []
         for feature, value in zip(layout.category_features, layout.categories(event), strict=True):
-            code = self._vocabularies[feature].get(value) if type(value) is str else None
+            code = self.vocabulary.codes[feature].get(value) if type(value) is str else None
             if code is None:
                 return None
             codes.append(code)
@@ -181,46 +182,73 @@ class Encoder:
 
     def _row(self, event: Event, learn: bool, cells: bool, bad: Counter[FeatureName]) -> Row:
         """Encode any event, key by key."""
-        found, spoiled = flatten(event)
+        vocabulary = self.vocabulary
+        found, spoiled = flatten(event, vocabulary.bags)
+        readings = {name: self._read(name, value, cells) for name, value in found.items()}
         if learn:
-            self._register(found, cells)
+            self._register(readings)
         numbers: list[tuple[int, float]] = []
         categories: list[tuple[int, Category]] = []
-        for name, value in found.items():
-            if learn or name in self._features:
-                kind, plain = self._read(name, value, cells)
-                if kind == NUMERIC:
-                    numbers.append((self._features[name][1], plain))
-                elif kind == CATEGORICAL:
-                    categories.append((self._features[name][1], plain))
-                elif kind == BAD:
+        bags: list[tuple[int, Bag]] = []
+        for name, (kind, plain) in readings.items():
+            _, feature = vocabulary.features.get(name, (None, -1))
+            if kind == BAD:
+                if learn or feature >= 0:
                     spoiled.append(name)
-        bad.update(spoiled)
+            elif feature < 0:
+                if learn and kind != MISSING:
+                    spoiled.append(BEYOND)
+            elif kind == NUMERIC:
+                numbers.append((feature, plain))
+            elif kind == CATEGORICAL:
+                categories.append((feature, plain))
+            elif kind == BAG:
+                bags.append((feature, plain))
+        self._count_bad(spoiled, bad, learn=learn)
         if learn:
-            self.bad_values.update(spoiled)
             self._layout(tuple(event))
         numbers.sort()
         categories.sort(key=itemgetter(0))
+        bags.sort(key=itemgetter(0))
         codes = [self._code(feature, value, learn) for feature, value in categories]
-        return Row([feature for feature, _ in numbers], [number for _, number in numbers], codes)
+        tokens = [token for feature, bag in bags for token in self._bag(feature, bag, learn)]
+        return Row([feature for feature, _ in numbers], [number for _, number in numbers], codes, tokens)
 
-    def _register(self, found: Mapping[FeatureName, object], cells: bool) -> None:
+    def _register(self, readings: Mapping[FeatureName, Reading]) -> None:
         """Give each new name whose value can tell its kind a number, in the order of the names."""
-        for name in sorted((name for name in found if name not in self._features), key=_by_type):
-            kind = self._read(name, found[name], cells)[0]
-            if kind == NUMERIC or kind == CATEGORICAL:  # noqa: PLR1714, SIM109 - types narrow by this
-                self.add_feature(name, kind)
+        vocabulary = self.vocabulary
+        new = [name for name, (kind, _) in readings.items() if name not in vocabulary.features and kind not in _NO_KIND]
+        for name in sorted(new, key=_by_type):
+            if not vocabulary.full:
+                vocabulary.add_feature(name, vocabulary.declared.get(name, readings[name][0]))  # type: ignore[arg-type]
+                self._layouts.clear()
 
     def _read(self, name: FeatureName, value: object, cells: bool) -> Reading:
         """Return what a value is for the feature of this name: what its kind makes of it, and the plain value."""
-        declared = self.declared.get(name)
-        kind = self._features[name][0] if name in self._features else declared
-        return read(value, kind, cells or declared == NUMERIC)
+        kind = self.vocabulary.kind(name)
+        if kind == TEXT:
+            value = self._tokens(value)
+        return read(value, kind, cells or self.vocabulary.declared.get(name) == NUMERIC)
+
+    def _count_bad(self, spoiled: Sequence[FeatureName], bad: Counter[FeatureName], *, learn: bool) -> None:
+        """Count bad values by feature; under one name those of features beyond the bound on features."""
+        most = self.vocabulary.max_features
+        for name in spoiled:
+            for counter in (bad, self.bad_values) if learn else (bad,):
+                beyond = most is not None and name not in self.vocabulary.features and len(counter) > most
+                counter[BEYOND if beyond else name] += 1
 
     def _code(self, feature: int, value: Category, learn: bool) -> int:
-        if learn:
-            return self.add_value(feature, value)
-        return self._vocabularies[feature].get(category_key(value), -feature - 1)
+        return self.vocabulary.add_value(feature, value) if learn else self.vocabulary.find_value(feature, value)
+
+    def _bag(self, feature: int, bag: Bag, learn: bool) -> list[tuple[int, float]]:
+        """Return the head of a bag and its tokens, as codes ascending, each with how often it came."""
+        vocabulary = self.vocabulary
+        counts: dict[int, float] = {}
+        for token, times in bag.items():
+            code = vocabulary.add_value(feature, token, times) if learn else vocabulary.find_value(feature, token)
+            counts[code] = counts.get(code, 0.0) + times
+        return [(-feature - 1, 0.0), *sorted(counts.items())]
 
     def _block(self, events: Sequence[Event] | Columns, learn: NDArray[np.bool_], cells: bool) -> Events | None:
         """Encode events that all have one set of keys and plain values, or return None and change nothing."""
@@ -235,8 +263,10 @@ class Encoder:
         codes = None if numbers is None else self._code_block(picked.categories, layout.category_features, learn)
         if numbers is None or codes is None:
             return None
+        starts = np.outer((numbers.shape[1], codes.shape[1], 0), np.arange(len(events) + 1))
+        starts[TOKENS] = numbers.size  # no tokens after the numbers
         return (
-            np.outer((numbers.shape[1], codes.shape[1]), np.arange(len(events) + 1)),
+            starts,
             np.tile(layout.number_features, len(events)),
             numbers.ravel(),
             codes.ravel(),
@@ -253,8 +283,8 @@ class Encoder:
         block = np.empty((len(learn), len(features)), dtype=np.int64)
         unseen = []
         for place, (feature, column) in enumerate(zip(features, columns, strict=True)):
-            vocabulary = self._vocabularies[feature]
-            block[:, place] = [vocabulary.get(value, ABSENT) for value in column]
+            known = self.vocabulary.codes[feature]
+            block[:, place] = [ABSENT if value is None else known.get(value, ABSENT) for value in column]
             unseen += [
                 (event, place, feature, column[event])
                 for event in np.flatnonzero(block[:, place] == ABSENT).tolist()
@@ -262,6 +292,8 @@ class Encoder:
             ]
         if not all(value in (True, False) or is_text(value) for *_, value in unseen):
             return None
+        if self.vocabulary.max_values is not None and any(learn[event] for event, *_ in unseen):
+            return None  # a new value may have to wait for a column
         for event, place, feature, value in sorted(unseen, key=itemgetter(0, 1)):
             block[event, place] = self._code(feature, value, bool(learn[event]))
         return block
@@ -272,22 +304,37 @@ def _by_type(name: FeatureName) -> tuple[bool, FeatureName]:
 
 
 def _stacked(rows: Sequence[Row]) -> Events:
-    lengths = [(0, 0), *((len(row.numbers), len(row.codes)) for row in rows)]
+    numbers = [(feature, number) for row in rows for feature, number in zip(row.features, row.numbers, strict=True)]
+    pairs = numbers + [token for row in rows for token in row.tokens]
+    lengths = [(0, 0, len(numbers)), *((len(row.numbers), len(row.codes), len(row.tokens)) for row in rows)]
     return (
         np.ascontiguousarray(np.cumsum(lengths, axis=0).T),
-        np.array([feature for row in rows for feature in row.features], dtype=np.int64),
-        np.array([number for row in rows for number in row.numbers], dtype=np.float64),
+        np.array([code for code, _ in pairs], dtype=np.int64),
+        np.array([number for _, number in pairs], dtype=np.float64),
         np.array([code for row in rows for code in row.codes], dtype=np.int64),
     )
 
 
 def _joined(pieces: Sequence[Events]) -> Events:
+    if len(pieces) == 1:
+        return pieces[0]
     starts, features, values, codes = zip(*pieces, strict=True)
-    ends = np.cumsum([(0, 0), *(start[:, -1] for start in starts)], axis=0)
-    shifted = [start[:, 1:] + end[:, None] for start, end in zip(starts, ends, strict=False)]
+    middles = [int(start[NUMBERS, -1]) for start in starts]  # where numbers end and tokens begin
+    before = np.zeros(3, dtype=np.int64)  # events, of each of their parts; all numbers stand before the first token
+    before[TOKENS] = sum(middles)
+    shifted = [before[:, None]]
+    for start, middle in zip(starts, middles, strict=True):
+        own = start - np.array([[0], [0], [middle]])
+        shifted.append(own[:, 1:] + before[:, None])
+        before = before + own[:, -1]
     return (
-        np.concatenate([starts[0][:, :1], *shifted], axis=1),
-        np.concatenate(features),
-        np.concatenate(values),
+        np.concatenate(shifted, axis=1),
+        _numbers_then_tokens(features, middles),
+        _numbers_then_tokens(values, middles),
         np.concatenate(codes),
     )
+
+
+def _numbers_then_tokens(arrays: Sequence[NDArray[Any]], middles: Sequence[int]) -> NDArray[Any]:
+    pairs = list(zip(arrays, middles, strict=True))
+    return np.concatenate([array[:middle] for array, middle in pairs] + [array[middle:] for array, middle in pairs])

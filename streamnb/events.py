@@ -4,7 +4,7 @@ Law: which name a key stands for depends on the key alone; which of two values o
 """
 
 import numbers
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -65,8 +65,13 @@ def as_name(key: object) -> FeatureName:
     return text if is_text(text) else text.encode("utf-8", "backslashreplace").decode()
 
 
-def flatten(event: Event) -> tuple[dict[FeatureName, Any], list[FeatureName]]:
+def flatten(event: Event, whole: Container[FeatureName] = ()) -> tuple[dict[FeatureName, Any], list[FeatureName]]:
     """Return the values of an event by name, nested names joined by dots, and the names that came more than once.
+
+    Parameters
+    ----------
+    whole
+        The names whose value may be a dict.
 
     Of several values of one name counts the shallowest, then the one whose keys are nearest to the name.
 
@@ -84,7 +89,7 @@ def flatten(event: Event) -> tuple[dict[FeatureName, Any], list[FeatureName]]:
                 name = f"{prefix}{as_name(key)}" if prefix else as_name(key)
                 own = is_name(key) and (type(key) is str or not prefix)
                 keys = [*path, ("" if own else type(key).__name__, str(name))]
-                if isinstance(value, Mapping):
+                if isinstance(value, Mapping) and name not in whole:
                     deeper.append((f"{name}.", keys, value))
                     continue
                 if name in found:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, to_native_frame, to_native_series
 
+from streamnb.arrays import Floats
 from streamnb.events import Columns
-from streamnb.kernels import Floats
-from streamnb.tables import Label, by_label
+from streamnb.labels import Label, by_label
 
 
 def columns(frame: Any) -> Columns:

@@ -1,85 +1,63 @@
-"""Numba kernels over the tables: score, learn, test then train, measure.
+"""Numba kernels over the tables: score, learn, test then train, explain.
 
 Law: an event costs O(features) to learn and O(features x classes) to score, and what it gives does not depend on the
-batch it came in: every entry point runs the same serial loops, event by event.
-
-Slot 0 of every class axis is all classes together; class k has slot k + 1.
+batch it came in: every entry point runs the same serial loops, event by event. Learning a weight and then its opposite
+leaves the tables as they were, up to rounding.
 
 No logarithm is kept or taken per feature. Likelihoods enter as ratios between known bounds, eight of them are
 multiplied before one logarithm is taken, and so nothing derived has to be kept in step with the tables.
+
+One module, since numba's cache of machine code looks only at the file of the function that was called.
 """
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
 
-import numba
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from streamnb.arrays import (
+    ABSENT,
+    AMOUNT,
+    BAGS,
+    BERNOULLI,
+    CATEGORIES,
+    COMPLEMENT,
+    DEGREES,
+    EVENTS,
+    GIVEN,
+    GIVEN_PRIOR,
+    KNOWN,
+    LABEL,
+    LARGEST,
+    NUMBERS,
+    PRIOR,
+    PRIOR_SMOOTHING,
+    PRIORS,
+    PRODUCTS,
+    RESIDUE,
+    SCORES,
+    SMOOTHING,
+    TOKENS,
+    UNIFORM_PRIOR,
+    UNIT,
+    UNIT_THEN,
+    VARIANCE_PRIOR,
+    WEIGHT,
+    Floats,
+    Integers,
+    compiled,
+)
 
-ABSENT = np.iinfo(np.int64).min
-"""The category code of a feature that an event does not have."""
-
-LARGEST = 1e140
-"""Numbers beyond this have squares that a sum of squares in double precision cannot hold."""
-
-SMALLEST_PROBABILITY = 1e-15
-"""Log loss takes a probability to lie between this and one minus this."""
-
-SMOOTHING, VARIANCE_PRIOR, DEGREES, PRIOR_SMOOTHING = range(4)
-"""The places in `Tables.settings`; degrees are what a variance takes off the weight: 0, or 1 where it is unbiased."""
-
-PRODUCTS, SCORES, PRIORS = range(3)
-"""The rows of the kernels' work space [row, class]: ratios multiplied so far, log scores, log priors."""
-
-_CHUNK = 8  # ratios per logarithm: each lies within 1e-34..1e34, so eight of them neither overflow nor underflow
+_CHUNK = 8  # ratios per logarithm: each lies within 1e-36..1e36, so eight of them neither overflow nor underflow
+_LEAST_SMOOTHING = 1e-12  # below it ratios have no bound, and each takes a logarithm of its own
 _FARTHEST = 1e300  # a squared distance beyond it is infinite for every purpose, but sums and differences stay finite
 _LEAST_VARIANCE = 1e-9  # of the pooled variance: matters only where the user turned the variance prior off
+_LEAST_SQUARES = 1e-300  # keeps a division by faded squares finite
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)  # a spread below this share of the mean is rounding noise, not data
 _LEAST_SPREAD = 1.0 / LARGEST  # the square of a smaller one loses its digits
 
 
-class Tables(NamedTuple):
-    """What was learned, as arrays, and the settings that scoring needs; see tables.py for the axes."""
-
-    weights: Floats
-    moments: Floats
-    counts: Floats
-    totals: Floats
-    distinct: Floats
-    owner: Integers
-    settings: Floats
-    classes: int
-
-
-Events = tuple[Integers, Integers, Floats, Integers]
-"""Encoded events, as starts, features, values and codes.
-
-Event i owns the numbers starts[0, i]:starts[0, i + 1], each a feature and a value, and the category codes
-starts[1, i]:starts[1, i + 1], both ascending by feature. A plain tuple, since making a named one for every event takes
-as long as learning it.
-"""
-
-_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
-
-
-def compiled(function: _Kernel) -> _Kernel:
-    """Compile on first call; keep the machine code on disk where numba finds a place that it may write to.
-
-    Divisions that never meet a zero need no check (error_model), and small functions are worth no call (forceinline).
-    """
-    try:
-        kernel: Any = numba.njit(cache=True, error_model="numpy", forceinline=True)(function)
-    except RuntimeError:  # numba's word for: neither the package nor the home folder can be written to
-        kernel = numba.njit(error_model="numpy", forceinline=True)(function)
-    return kernel  # type: ignore[no-any-return]
-
-
 @compiled
-def pooled_variance(moments: Floats, feature: int, classes: int) -> float:
+def pooled_variance(moments: Floats, feature: int, classes: int, unit: float) -> float:
     """Return the variance of a feature within its classes, with its variance over all of them as one observation more.
 
     Zero for a feature that never varied by more than rounding: such a feature tells the classes nothing.
@@ -95,9 +73,15 @@ def pooled_variance(moments: Floats, feature: int, classes: int) -> float:
     present = 0.0
     for slot in range(1, classes + 1):
         within += moments[feature, 2, slot]
-        present += 1.0 if moments[feature, 0, slot] > 0.0 else 0.0
-    pooled: float = (within + overall) / (max(weight - present, 0.0) + 1.0)
+        present += unit if moments[feature, 0, slot] > 0.0 else 0.0
+    pooled: float = (within + overall * unit) / (max(weight - present, 0.0) + unit)
     return pooled
+
+
+@compiled
+def log_or_less(share: float) -> float:
+    """Return a logarithm, minus infinity of zero."""
+    return math.log(share) if share > 0.0 else -math.inf
 
 
 @compiled
@@ -105,14 +89,52 @@ def take_logs(work: Floats, classes: int, power: float) -> None:
     """Add the log of each class's product, to a power, to its score; the products begin anew at 1."""
     for k in range(classes):
         product = work[PRODUCTS, k]
-        work[SCORES, k] += power * math.log(product) if product > 0.0 else -math.inf
+        work[SCORES, k] += power * log_or_less(product)
         work[PRODUCTS, k] = 1.0
+
+
+@compiled
+def number_term(
+    value: float,
+    weight: float,
+    mean: float,
+    squares: float,
+    everywhere: float,
+    pooled: float,
+    prior: float,
+    degrees: float,
+) -> tuple[float, float]:
+    """Return what a number says of a class: pooled variance / variance, and the squared distance in variances.
+
+    log N(x; mean, variance) - log N(0; 0, pooled variance) is half the log of the first less half of the second.
+
+    Parameters
+    ----------
+    weight, mean, squares
+        The moments of the class.
+    everywhere
+        The mean over all classes.
+    """
+    center = mean
+    spread = squares + prior * pooled
+    support = weight - degrees + prior
+    if weight <= 0.0:  # a class without the feature: what all classes together say
+        center = everywhere
+        spread = pooled
+        support = 1.0
+    elif support <= 0.0:  # one sample, unbiased, and no prior
+        spread = pooled
+        support = 1.0
+    precision = support / max(spread, _LEAST_VARIANCE * support * pooled, _LEAST_SQUARES)
+    distance = value - center
+    return precision * pooled, min(distance * distance * precision, _FARTHEST)
 
 
 @compiled
 def score_numbers(
     moments: Floats,
     settings: Floats,
+    unit: float,
     classes: int,
     features: Integers,
     values: Floats,
@@ -121,37 +143,37 @@ def score_numbers(
     work: Floats,
 ) -> None:
     """Add log N(x; class mean, class variance) - log N(0; 0, pooled variance), summed over one event's numbers."""
-    prior = settings[VARIANCE_PRIOR]
-    degrees = settings[DEGREES]
+    prior = settings[VARIANCE_PRIOR] * unit
+    degrees = settings[DEGREES] * unit
+    limit = _CHUNK if settings[VARIANCE_PRIOR] >= _LEAST_SMOOTHING else 1
     chunk = 0
     for entry in range(start, stop):
         feature = features[entry]
         value = values[entry]
-        pooled = pooled_variance(moments, feature, classes)
+        pooled = pooled_variance(moments, feature, classes, unit)
         if pooled == 0.0 or math.isnan(value):
             continue
+        everywhere = moments[feature, 1, 0]
         for k in range(classes):
-            weight = moments[feature, 0, k + 1]
-            center = moments[feature, 1, k + 1]
-            spread = moments[feature, 2, k + 1] + prior * pooled
-            support = weight - degrees + prior
-            if weight <= 0.0:  # a class without the feature: what all classes together say
-                center = moments[feature, 1, 0]
-                spread = pooled
-                support = 1.0
-            elif support <= 0.0:  # one sample, unbiased, and no prior
-                spread = pooled
-                support = 1.0
-            precision = support / max(spread, _LEAST_VARIANCE * support * pooled)
-            distance = value - center
-            work[SCORES, k] -= 0.5 * min(distance * distance * precision, _FARTHEST)
-            work[PRODUCTS, k] *= precision * pooled
+            weight, mean, squares = moments[feature, 0, k + 1], moments[feature, 1, k + 1], moments[feature, 2, k + 1]
+            ratio, distance = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
+            work[SCORES, k] -= 0.5 * distance
+            work[PRODUCTS, k] *= ratio
         chunk += 1
-        if chunk == _CHUNK:
+        if chunk == limit:
             chunk = 0
             take_logs(work, classes, 0.5)
     if chunk > 0:
         take_logs(work, classes, 0.5)
+
+
+@compiled
+def share_of_value(count: float, total: float, smoothing: float, mass: float) -> float:
+    """Return P(value | class) = (N_v + smoothing) / (N + smoothing x distinct values), the last summand being mass.
+
+    A class that never had the feature, unsmoothed, says nothing about it: 1.
+    """
+    return (count + smoothing) / (total + mass) if total + mass > 0.0 else 1.0
 
 
 @compiled
@@ -161,14 +183,16 @@ def score_categories(
     distinct: Floats,
     owner: Integers,
     settings: Floats,
+    unit: float,
     classes: int,
     codes: Integers,
     start: int,
     stop: int,
     work: Floats,
 ) -> None:
-    """Add log (N_v + smoothing) / (N + smoothing x distinct values), summed over one event's categories."""
-    smoothing = settings[SMOOTHING]
+    """Add log P(value | class), summed over one event's categories."""
+    smoothing = settings[SMOOTHING] * unit
+    limit = _CHUNK if smoothing > 0.0 else 1
     chunk = 0
     for entry in range(start, stop):
         code = codes[entry]
@@ -177,12 +201,10 @@ def score_categories(
         feature = owner[code] if code >= 0 else -code - 1
         mass = smoothing * distinct[feature]
         for k in range(classes):
-            total = totals[feature, k + 1] + mass
             count = counts[code, k + 1] if code >= 0 else 0.0
-            if total > 0.0:  # a class that never had the feature, unsmoothed, says nothing about it
-                work[PRODUCTS, k] *= (count + smoothing) / total
+            work[PRODUCTS, k] *= share_of_value(count, totals[feature, k + 1], smoothing, mass)
         chunk += 1
-        if chunk == _CHUNK:
+        if chunk == limit:
             chunk = 0
             take_logs(work, classes, 1.0)
     if chunk > 0:
@@ -190,18 +212,146 @@ def score_categories(
 
 
 @compiled
-def log_prior(weights: Floats, settings: Floats, k: int) -> float:
-    """Return the log of a class's weight and smoothing, of which the prior is a share; -inf without weight."""
-    weight = weights[k + 1]
-    return math.log(weight + settings[PRIOR_SMOOTHING]) if weight > 0.0 else -math.inf
+def share_of_others(
+    counts: Floats, totals: Floats, classes: int, code: int, feature: int, slot: int, smoothing: float, mass: float
+) -> float:
+    """Return what `share_of_value` would for the other classes together: P(value | not the class)."""
+    total = mass
+    count = smoothing
+    for other in range(1, classes + 1):
+        if other != slot:
+            total += totals[feature, other]
+            count += counts[code, other] if code >= 0 else 0.0
+    return count / total if total > 0.0 else 1.0
 
 
 @compiled
-def numeric_constant(moments: Floats, classes: int, features: Integers, values: Floats, start: int, stop: int) -> float:
+def share_of_bags(
+    counts: Floats, totals: Floats, code: int, feature: int, slot: int, smoothing: float, present: bool
+) -> float:
+    """Return P(a bag of the class has the value), (N_v + smoothing) / (N + 2 smoothing), or one minus that."""
+    total = totals[feature, slot] + 2.0 * smoothing
+    if total <= 0.0:
+        return 1.0
+    count = counts[code, slot]
+    among = count if present else max(totals[feature, slot] - count, 0.0)
+    share: float = (among + smoothing) / total
+    return share
+
+
+@compiled
+def log_of_token(
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    settings: Floats,
+    unit: float,
+    classes: int,
+    code: int,
+    times: float,
+    slot: int,
+) -> float:
+    """Return what a token says of a class, as a logarithm; nothing if it comes no times."""
+    if times == 0.0:
+        return 0.0
+    smoothing = settings[SMOOTHING] * unit
+    feature = owner[code] if code >= 0 else -code - 1
+    mass = smoothing * distinct[feature]
+    if settings[BAGS] == COMPLEMENT:
+        others = share_of_others(counts, totals, classes, code, feature, slot, smoothing, mass)
+        return -times * log_or_less(others)
+    if settings[BAGS] == BERNOULLI:
+        share = share_of_bags(counts, totals, code, feature, slot, smoothing, True) if code >= 0 else 1.0
+        return log_or_less(share)
+    count = counts[code, slot] if code >= 0 else 0.0
+    return times * log_or_less(share_of_value(count, totals[feature, slot], smoothing, mass))
+
+
+@compiled
+def log_of_absent(
+    counts: Floats,
+    totals: Floats,
+    owner: Integers,
+    settings: Floats,
+    unit: float,
+    slot: int,
+    codes: Integers,
+    head: int,
+    stop: int,
+) -> float:
+    """Return what the tokens that a bag does not have say of a class, where that counts (Bernoulli).
+
+    Parameters
+    ----------
+    head
+        The entry that begins the bag.
+    stop
+        Where the event's entries end.
+    """
+    feature = -codes[head] - 1
+    smoothing = settings[SMOOTHING] * unit
+    entry = head + 1
+    while entry < stop and codes[entry] < 0:  # tokens not in the vocabulary ascend before those that are
+        entry += 1
+    total = 0.0
+    for code in range(len(owner)):
+        if owner[code] == feature and counts[code, 0] > 0.0:
+            while entry < stop and 0 <= codes[entry] < code:
+                entry += 1
+            if entry >= stop or codes[entry] != code:
+                share = share_of_bags(counts, totals, code, feature, slot, smoothing, False)
+                total += log_or_less(share)
+    return total
+
+
+@compiled
+def score_tokens(
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    settings: Floats,
+    unit: float,
+    classes: int,
+    codes: Integers,
+    times: Floats,
+    start: int,
+    stop: int,
+    work: Floats,
+) -> None:
+    """Add what the tokens of one event's bags say, as the settings take bags."""
+    for entry in range(start, stop):
+        for k in range(classes):
+            work[SCORES, k] += log_of_token(
+                counts, totals, distinct, owner, settings, unit, classes, codes[entry], times[entry], k + 1
+            )
+            if times[entry] == 0.0 and settings[BAGS] == BERNOULLI:
+                work[SCORES, k] += log_of_absent(counts, totals, owner, settings, unit, k + 1, codes, entry, stop)
+
+
+@compiled
+def log_prior(weights: Floats, settings: Floats, unit: float, k: int) -> float:
+    """Return the log of what the prior of a class is a share of; -inf for a class that is not known."""
+    if settings[PRIOR] == GIVEN_PRIOR:
+        share = weights[GIVEN, k + 1]
+    elif weights[EVENTS, k + 1] <= 0.0 and weights[WEIGHT, k + 1] <= 0.0 and k >= settings[KNOWN]:
+        share = 0.0
+    elif settings[PRIOR] == UNIFORM_PRIOR:
+        share = 1.0
+    else:
+        share = weights[WEIGHT, k + 1] / unit + settings[PRIOR_SMOOTHING]
+    return log_or_less(share)
+
+
+@compiled
+def numeric_constant(
+    moments: Floats, unit: float, classes: int, features: Integers, values: Floats, start: int, stop: int
+) -> float:
     """Return what all classes share of an event's log likelihood: the sum of log N(0; 0, pooled variance)."""
     constant = 0.0
     for entry in range(start, stop):
-        pooled = pooled_variance(moments, features[entry], classes)
+        pooled = pooled_variance(moments, features[entry], classes, unit)
         if pooled > 0.0 and not math.isnan(values[entry]):
             constant -= 0.5 * math.log(2.0 * math.pi * pooled)
     return constant
@@ -225,41 +375,114 @@ def normalise(work: Floats, row: int, classes: int, event: int, probabilities: F
 
 
 @compiled
-def learn_numbers(moments: Floats, slot: int, features: Integers, values: Floats, start: int, stop: int) -> None:
-    """Welford's step for one event's numbers: in the slot of its class and in that of all classes."""
+def added(weight: float, amount: float) -> float:
+    """Return a weight with an amount added, nothing where only rounding is left of it."""
+    after = weight + amount
+    return after if after > -amount * RESIDUE else 0.0
+
+
+@compiled
+def learn_class(weights: Floats, slot: int, amount: float) -> None:
+    """Add an amount, or with a negative one take it away, as one event: in the slot of a class and in that of all."""
+    for place in (0, slot):
+        weight = added(weights[WEIGHT, place], amount)
+        events = weights[EVENTS, place] + math.copysign(1.0, amount)
+        weights[WEIGHT, place] = weight
+        weights[EVENTS, place] = max(events, 0.0) if weight > 0.0 else 0.0
+
+
+@compiled
+def learn_numbers(
+    moments: Floats, slot: int, amount: float, features: Integers, values: Floats, start: int, stop: int
+) -> None:
+    """Welford's step, with a weight, for one event's numbers: in the slot of its class and in that of all classes."""
     for entry in range(start, stop):
         feature = features[entry]
         value = values[entry]
         if math.isnan(value):
             continue
         for place in (0, slot):
-            weight = moments[feature, 0, place] + 1.0
+            weight = added(moments[feature, 0, place], amount)
             distance = value - moments[feature, 1, place]
-            mean = moments[feature, 1, place] + distance / weight
+            mean = moments[feature, 1, place] + distance * amount / weight if weight > 0.0 else 0.0
+            squares = moments[feature, 2, place] + distance * (value - mean) * amount
             moments[feature, 0, place] = weight
             moments[feature, 1, place] = mean
-            moments[feature, 2, place] += distance * (value - mean)
+            moments[feature, 2, place] = squares if squares > 0.0 and weight > 0.0 else 0.0
+
+
+@compiled
+def count_value(counts: Floats, distinct: Floats, feature: int, code: int, slot: int, amount: float) -> None:
+    """Add an amount to a value's count: in the slot of a class and in that of all classes."""
+    before = counts[code, 0]
+    after = added(before, amount)
+    counts[code, 0] = after
+    counts[code, slot] = added(counts[code, slot], amount)
+    if before == 0.0:
+        distinct[feature] += 1.0
+    if after == 0.0:
+        distinct[feature] -= 1.0
 
 
 @compiled
 def learn_categories(
-    counts: Floats, totals: Floats, distinct: Floats, owner: Integers, slot: int, codes: Integers, start: int, stop: int
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    slot: int,
+    amount: float,
+    codes: Integers,
+    start: int,
+    stop: int,
 ) -> None:
-    """Count one event's categories: in the slot of its class and in that of all classes."""
+    """Count one event's categories."""
     for entry in range(start, stop):
         code = codes[entry]
         if code < 0:
             continue
         feature = owner[code]
-        if counts[code, 0] == 0.0:
-            distinct[feature] += 1.0
+        count_value(counts, distinct, feature, code, slot, amount)
         for place in (0, slot):
-            counts[code, place] += 1.0
-            totals[feature, place] += 1.0
+            totals[feature, place] = added(totals[feature, place], amount)
 
 
 @compiled
-def test_then_train(
+def learn_tokens(
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    bags: float,
+    slot: int,
+    amount: float,
+    codes: Integers,
+    times: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """Count the tokens of one event's bags; the total is of tokens, or, where each counts once (Bernoulli), of bags."""
+    for entry in range(start, stop):
+        code = codes[entry]
+        head = times[entry] == 0.0
+        feature = -code - 1 if head else owner[code]
+        each = amount if bags == BERNOULLI else amount * times[entry]
+        if not head:
+            count_value(counts, distinct, feature, code, slot, each)
+        if head == (bags == BERNOULLI):
+            for place in (0, slot):
+                totals[feature, place] = added(totals[feature, place], each)
+
+
+@compiled
+def prior_scores(weights: Floats, settings: Floats, unit: float, classes: int, work: Floats) -> None:
+    """Set the log priors."""
+    for k in range(classes):
+        work[PRIORS, k] = log_prior(weights, settings, unit, k)
+
+
+@compiled
+def test_then_train(  # noqa: C901 - a call costs what two features cost
     weights: Floats,
     moments: Floats,
     counts: Floats,
@@ -272,39 +495,51 @@ def test_then_train(
     features: Integers,
     values: Floats,
     codes: Integers,
-    labels: Integers,
+    lessons: Floats,
     probabilities: Floats,
 ) -> None:
-    """For each event in turn set probabilities[event, class], then learn it under its label [event].
+    """For each event in turn set probabilities[event, class], then learn it as its lesson says; without one, do not.
 
-    A negative label is not learned; without labels no event is. A row stays as it was where nothing has been learned.
-    The arguments are `*tables, *events, labels, probabilities`: as named tuples they would take four times as long to
-    reach the machine code.
+    A row stays as it was where nothing has been learned. The arguments are `*tables, *events, lessons, probabilities`:
+    as named tuples they would take four times as long to reach the machine code.
     """
     work = np.ones((3, classes))
-    for k in range(classes):
-        work[PRIORS, k] = log_prior(weights, settings, k)
+    unit = settings[UNIT]
+    prior_scores(weights, settings, unit, classes, work)
     for event in range(len(probabilities)):
-        first, last = starts[0, event], starts[0, event + 1]
-        begin, end = starts[1, event], starts[1, event + 1]
-        if weights[0] > 0.0:
+        taught = event < lessons.shape[1]
+        if taught and lessons[UNIT_THEN, event] != unit:
+            unit = lessons[UNIT_THEN, event]
+            prior_scores(weights, settings, unit, classes, work)
+        first, last = starts[NUMBERS, event], starts[NUMBERS, event + 1]
+        begin, end = starts[CATEGORIES, event], starts[CATEGORIES, event + 1]
+        head, tail = starts[TOKENS, event], starts[TOKENS, event + 1]
+        if weights[WEIGHT, 0] > 0.0:
             for k in range(classes):
                 work[SCORES, k] = work[PRIORS, k]
-            if first < last:  # a call takes as long as two features
-                score_numbers(moments, settings, classes, features, values, first, last, work)
+            if first < last:
+                score_numbers(moments, settings, unit, classes, features, values, first, last, work)
             if begin < end:
-                score_categories(counts, totals, distinct, owner, settings, classes, codes, begin, end, work)
+                score_categories(counts, totals, distinct, owner, settings, unit, classes, codes, begin, end, work)
+            if head < tail:
+                score_tokens(
+                    counts, totals, distinct, owner, settings, unit, classes, features, values, head, tail, work
+                )
             if not normalise(work, SCORES, classes, event, probabilities):
                 normalise(work, PRIORS, classes, event, probabilities)
-        if event < len(labels) and labels[event] >= 0:
-            k = labels[event]
-            weights[0] += 1.0
-            weights[k + 1] += 1.0
-            work[PRIORS, k] = log_prior(weights, settings, k)
+        if taught and lessons[LABEL, event] >= 0.0:
+            k = int(lessons[LABEL, event])
+            amount = lessons[AMOUNT, event]
+            learn_class(weights, k + 1, amount)
+            work[PRIORS, k] = log_prior(weights, settings, unit, k)
             if first < last:
-                learn_numbers(moments, k + 1, features, values, first, last)
+                learn_numbers(moments, k + 1, amount, features, values, first, last)
             if begin < end:
-                learn_categories(counts, totals, distinct, owner, k + 1, codes, begin, end)
+                learn_categories(counts, totals, distinct, owner, k + 1, amount, codes, begin, end)
+            if head < tail:
+                learn_tokens(
+                    counts, totals, distinct, owner, settings[BAGS], k + 1, amount, features, values, head, tail
+                )
 
 
 @compiled
@@ -315,50 +550,246 @@ def learn(
     totals: Floats,
     distinct: Floats,
     owner: Integers,
+    settings: Floats,
     starts: Integers,
     features: Integers,
     values: Floats,
     codes: Integers,
-    labels: Integers,
+    lessons: Floats,
 ) -> None:
-    """Do what `test_then_train` does to the tables. The arguments are `*tables[:6], *events, labels`."""
-    for event in range(len(labels)):
-        k = labels[event]
-        if k >= 0:
-            weights[0] += 1.0
-            weights[k + 1] += 1.0
-            learn_numbers(moments, k + 1, features, values, starts[0, event], starts[0, event + 1])
-            learn_categories(counts, totals, distinct, owner, k + 1, codes, starts[1, event], starts[1, event + 1])
+    """Do what `test_then_train` does to the tables. The arguments are `*tables[:7], *events, lessons`."""
+    for event in range(lessons.shape[1]):
+        if lessons[LABEL, event] < 0.0:
+            continue
+        slot = int(lessons[LABEL, event]) + 1
+        amount = lessons[AMOUNT, event]
+        learn_class(weights, slot, amount)
+        start, stop = starts[NUMBERS, event], starts[NUMBERS, event + 1]
+        if start < stop:
+            learn_numbers(moments, slot, amount, features, values, start, stop)
+        start, stop = starts[CATEGORIES, event], starts[CATEGORIES, event + 1]
+        if start < stop:
+            learn_categories(counts, totals, distinct, owner, slot, amount, codes, start, stop)
+        start, stop = starts[TOKENS, event], starts[TOKENS, event + 1]
+        if start < stop:
+            learn_tokens(counts, totals, distinct, owner, settings[BAGS], slot, amount, features, values, start, stop)
 
 
 @compiled
-def measure(
-    probabilities: Floats, columns: Integers, labels: Integers, confusion: Integers, sums: Floats, chosen: Integers
+def score_event(
+    moments: Floats,
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    settings: Floats,
+    unit: float,
+    classes: int,
+    starts: Integers,
+    features: Integers,
+    values: Floats,
+    codes: Integers,
+    work: Floats,
 ) -> None:
-    """Measure predictions in turn: add to confusion[label, predicted] and to sums, set chosen[event].
+    """Set the scores: the log priors, and what one event's numbers, categories and tokens add.
 
-    columns[class] is the place in the confusion of each column of the probabilities; chosen is the column of the
-    largest probability, the first of equals, or -1 for a row of zeros: no answer. Sums are the log loss, and the
-    labelled events that had no answer.
+    Where it counts, in `test_then_train`, this stands as it is: handing over so many arrays takes as long as scoring.
     """
-    for event in range(len(probabilities)):
-        row = probabilities[event]
-        best = -1
-        most = 0.0
-        for k in range(len(row)):
-            if row[k] > most:
-                best = k
-                most = row[k]
-        chosen[event] = best
-        label = labels[event]
-        if label < 0:
-            continue
-        if best < 0:
-            sums[1] += 1.0
-            continue
-        confusion[label, columns[best]] += 1
-        given = 0.0
-        for k in range(len(row)):
-            if columns[k] == label:
-                given = row[k]
-        sums[0] -= math.log(min(max(given, SMALLEST_PROBABILITY), 1.0 - SMALLEST_PROBABILITY))
+    for k in range(classes):
+        work[SCORES, k] = work[PRIORS, k]
+    start, stop = starts[NUMBERS, 0], starts[NUMBERS, 1]
+    if start < stop:
+        score_numbers(moments, settings, unit, classes, features, values, start, stop, work)
+    start, stop = starts[CATEGORIES, 0], starts[CATEGORIES, 1]
+    if start < stop:
+        score_categories(counts, totals, distinct, owner, settings, unit, classes, codes, start, stop, work)
+    start, stop = starts[TOKENS, 0], starts[TOKENS, 1]
+    if start < stop:
+        score_tokens(counts, totals, distinct, owner, settings, unit, classes, features, values, start, stop, work)
+
+
+@compiled
+def score(
+    moments: Floats,
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    settings: Floats,
+    classes: int,
+    starts: Integers,
+    features: Integers,
+    values: Floats,
+    codes: Integers,
+    scores: Floats,
+) -> None:
+    """Add log P(event | class) to scores [class], for one event. The arguments are `*tables[1:], *events, scores`."""
+    unit = settings[UNIT]
+    work = np.ones((3, classes))
+    work[PRIORS] = scores
+    score_event(
+        moments, counts, totals, distinct, owner, settings, unit, classes,
+        starts, features, values, codes, work,
+    )  # fmt: skip
+    constant = numeric_constant(moments, unit, classes, features, values, starts[NUMBERS, 0], starts[NUMBERS, 1])
+    for k in range(classes):
+        scores[k] = work[SCORES, k] + constant
+
+
+@compiled
+def share_numbers(
+    moments: Floats,
+    settings: Floats,
+    classes: int,
+    features: Integers,
+    values: Floats,
+    starts: Integers,
+    chosen: int,
+    against: int,
+    shares: Floats,
+) -> None:
+    """Set the shares of one event's numbers in the log odds of one class against another."""
+    unit = settings[UNIT]
+    prior, degrees = settings[VARIANCE_PRIOR] * unit, settings[DEGREES] * unit
+    for place in range(starts[NUMBERS, 1] - starts[NUMBERS, 0]):
+        entry = starts[NUMBERS, 0] + place
+        feature, value = features[entry], values[entry]
+        pooled = pooled_variance(moments, feature, classes, unit)
+        everywhere = moments[feature, 1, 0]
+        if pooled > 0.0 and not math.isnan(value):
+            weight, mean, squares = moments[feature, :, chosen + 1]
+            ratio, distance = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
+            weight, mean, squares = moments[feature, :, against + 1]
+            other, farther = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
+            shares[place] = 0.5 * (math.log(ratio / other) + (farther - distance))
+
+
+@compiled
+def share_categories(
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    settings: Floats,
+    codes: Integers,
+    starts: Integers,
+    chosen: int,
+    against: int,
+    shares: Floats,
+) -> None:
+    """Set the shares of one event's categories in the log odds of one class against another."""
+    smoothing = settings[SMOOTHING] * settings[UNIT]
+    for place in range(starts[CATEGORIES, 1] - starts[CATEGORIES, 0]):
+        code = codes[starts[CATEGORIES, 0] + place]
+        if code != ABSENT:
+            feature = owner[code] if code >= 0 else -code - 1
+            mass = smoothing * distinct[feature]
+            count = counts[code, chosen + 1] if code >= 0 else 0.0
+            share = share_of_value(count, totals[feature, chosen + 1], smoothing, mass)
+            count = counts[code, against + 1] if code >= 0 else 0.0
+            other = share_of_value(count, totals[feature, against + 1], smoothing, mass)
+            shares[place] = ratio_of(log_or_less(share), log_or_less(other))
+
+
+@compiled
+def share_tokens(
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    settings: Floats,
+    classes: int,
+    codes: Integers,
+    times: Floats,
+    starts: Integers,
+    chosen: int,
+    against: int,
+    shares: Floats,
+) -> None:
+    """Set the shares of one event's tokens in the log odds of two classes, that of a bag's head for those absent."""
+    unit = settings[UNIT]
+    stop = starts[TOKENS, 1]
+    for place in range(stop - starts[TOKENS, 0]):
+        entry = starts[TOKENS, 0] + place
+        code = codes[entry]
+        if times[entry] > 0.0:
+            share = log_of_token(
+                counts, totals, distinct, owner, settings, unit, classes, code, times[entry], chosen + 1
+            )
+            other = log_of_token(
+                counts, totals, distinct, owner, settings, unit, classes, code, times[entry], against + 1
+            )
+            shares[place] = ratio_of(share, other)
+        elif settings[BAGS] == BERNOULLI:
+            share = log_of_absent(counts, totals, owner, settings, unit, chosen + 1, codes, entry, stop)
+            other = log_of_absent(counts, totals, owner, settings, unit, against + 1, codes, entry, stop)
+            shares[place] = ratio_of(share, other)
+
+
+@compiled
+def explain(
+    weights: Floats,
+    moments: Floats,
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    settings: Floats,
+    classes: int,
+    starts: Integers,
+    features: Integers,
+    values: Floats,
+    codes: Integers,
+    chosen: int,
+    against: int,
+    shares: Floats,
+) -> tuple[int, int]:
+    """Set the shares of one event's log odds of one class against another; return the two.
+
+    The shares are of the prior, then of each number, category and token in the order of the event, the head of a bag
+    standing for the tokens that it does not have. The arguments are `*tables, *events, chosen, against, shares`; a
+    negative class is to be found: the most probable, and the most probable of the others.
+    """
+    unit = settings[UNIT]
+    work = np.ones((3, classes))
+    prior_scores(weights, settings, unit, classes, work)
+    score_event(
+        moments, counts, totals, distinct, owner, settings, unit, classes,
+        starts, features, values, codes, work,
+    )  # fmt: skip
+    row = PRIORS
+    for k in range(classes):
+        row = SCORES if work[SCORES, k] > -math.inf else row
+    if chosen < 0:
+        chosen = most(work, row, classes, against)
+    if against < 0:
+        against = most(work, row, classes, chosen)
+    shares[:] = 0.0
+    shares[0] = ratio_of(work[PRIORS, chosen], work[PRIORS, against])
+    if row == PRIORS:  # every class is impossible, and the prior answers
+        return chosen, against
+    numbers = starts[NUMBERS, 1] - starts[NUMBERS, 0]
+    categories = starts[CATEGORIES, 1] - starts[CATEGORIES, 0]
+    share_numbers(moments, settings, classes, features, values, starts, chosen, against, shares[1:])
+    share_categories(counts, totals, distinct, owner, settings, codes, starts, chosen, against, shares[1 + numbers :])
+    share_tokens(
+        counts, totals, distinct, owner, settings, classes, features, values, starts, chosen, against,
+        shares[1 + numbers + categories :],
+    )  # fmt: skip
+    return chosen, against
+
+
+@compiled
+def most(work: Floats, row: int, classes: int, but: int) -> int:
+    """Return the class with the largest score in a row, the first of equals, leaving one out."""
+    best = -1
+    for k in range(classes):
+        if k != but and (best < 0 or work[row, k] > work[row, best]):
+            best = k
+    return best
+
+
+@compiled
+def ratio_of(score: float, other: float) -> float:
+    """Return the difference of two logs, nothing where both are of the impossible."""
+    return score - other if score != other else 0.0

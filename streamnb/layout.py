@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from streamnb.arrays import LARGEST, Floats
 from streamnb.events import Columns, Event, is_name
-from streamnb.kernels import LARGEST, Floats
 from streamnb.values import as_number, is_nan
 
 _NONE = type(None)
@@ -41,13 +41,17 @@ class Layout:
         The keys that are features of either kind, by the number of the feature.
     unknown
         The keys that are no known features.
+    bags
+        Whether there are keys that are bags: such events take a closer look.
     """
 
-    def __init__(self, numbers: Mapping[int, Any], categories: Mapping[int, Any], unknown: Sequence[Any]) -> None:
+    def __init__(
+        self, numbers: Mapping[int, Any], categories: Mapping[int, Any], unknown: Sequence[Any], *, bags: bool
+    ) -> None:
         self.number_features = np.array(sorted(numbers), dtype=np.int64)
         self.category_features = sorted(categories)
-        self.known = not unknown
-        self.starts = np.array(((0, len(numbers)), (0, len(categories))))
+        self.known = not unknown and not bags
+        self.starts = np.array(((0, len(numbers)), (0, len(categories)), (len(numbers), len(numbers))))
         self.pack = struct.Struct(f"{len(numbers)}d").pack_into  # four times faster than numpy for a few numbers
         self._names = (
             [numbers[feature] for feature in sorted(numbers)],
@@ -56,7 +60,7 @@ class Layout:
         )
         self._getters = tuple(map(_values_of, self._names))
         self._numbers, self.categories, _ = self._getters
-        self._named = all(map(is_name, unknown))
+        self._named = not bags and all(map(is_name, unknown))
 
     def plain_numbers(self, event: Event) -> tuple[float, ...] | None:
         """Return an event's numbers if all its keys are known and the numbers short of LARGEST, or else None."""

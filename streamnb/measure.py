@@ -3,15 +3,19 @@
 Law: measuring goes event by event, so the cuts between batches do not show; measures of parts add up.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb import kernels
-from streamnb.kernels import Floats, Integers
-from streamnb.tables import Label, Labels, grown
+from streamnb.arrays import Floats, Integers, compiled
+from streamnb.labels import Label, Labels
+from streamnb.tables import grown
+
+SMALLEST_PROBABILITY = 1e-15
+"""Log loss takes a probability to lie between this and one minus this."""
 
 
 class Measures:
@@ -60,7 +64,7 @@ class Measures:
         size = len(self._labels)
         self._confusion = grown(self._confusion, (size, size))
         chosen = np.empty(len(probabilities), dtype=np.int64)
-        kernels.measure(probabilities, columns, codes, self._confusion, self._sums, chosen)
+        tally(probabilities, columns, codes, self._confusion, self._sums, chosen)
         return chosen.tolist()
 
     @property
@@ -145,3 +149,36 @@ class Measures:
         measures._confusion = arrays["confusion"].copy()
         measures._sums = arrays["sums"].copy()
         return measures
+
+
+@compiled
+def tally(
+    probabilities: Floats, columns: Integers, labels: Integers, confusion: Integers, sums: Floats, chosen: Integers
+) -> None:
+    """Measure predictions in turn: add to confusion[label, predicted] and to sums, set chosen[event].
+
+    columns[class] is the place in the confusion of each column of the probabilities; chosen is the column of the
+    largest probability, the first of equals, or -1 for a row of zeros: no answer. Sums are the log loss, and the
+    labelled events that had no answer.
+    """
+    for event in range(len(probabilities)):
+        row = probabilities[event]
+        best = -1
+        most = 0.0
+        for k in range(len(row)):
+            if row[k] > most:
+                best = k
+                most = row[k]
+        chosen[event] = best
+        label = labels[event]
+        if label < 0:
+            continue
+        if best < 0:
+            sums[1] += 1.0
+            continue
+        confusion[label, columns[best]] += 1
+        given = 0.0
+        for k in range(len(row)):
+            if columns[k] == label:
+                given = row[k]
+        sums[0] -= math.log(min(max(given, SMALLEST_PROBABILITY), 1.0 - SMALLEST_PROBABILITY))

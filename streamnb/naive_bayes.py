@@ -1,11 +1,13 @@
 """NaiveBayes: the classifier, in river's terms.
 
 Law: learning an event changes its class only; predicting changes nothing; a batch gives, bit for bit, what its events
-give one by one.
+give one by one; models of parts of a stream add up to that of the whole.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -13,49 +15,72 @@ from numpy.typing import NDArray
 from river import base
 
 from streamnb import frames, kernels
+from streamnb.arrays import AMOUNT, EVENTS, KNOWN, LABEL, UNIT, WEIGHT, Events, Floats
+from streamnb.bags import TOKENS, Tokenizer, Tokens
+from streamnb.batch import Batch, as_batch, as_weights, part_of
 from streamnb.encoder import Encoder
-from streamnb.events import Columns, Event
-from streamnb.kernels import Events, Floats, Tables
-from streamnb.tables import NO_LABEL, Counts, Label, Labels, Moments, as_label, by_label
-from streamnb.values import KINDS, FeatureName, Kind
+from streamnb.events import Event
+from streamnb.labels import NO_LABEL, Label, as_label, by_label
+from streamnb.settings import Bags, Prior, Settings
+from streamnb.statistics import Statistics
+from streamnb.unlearn import prepare
+from streamnb.values import FeatureName, Kind
 
-_MOST = (
-    1e12  # a setting beyond it, or a smoothing below its inverse, would leave the bounds that kernels multiply within
-)
+_SETTINGS = [field.name for field in fields(Settings)]
 
-_NO_LABELS = np.empty(0, dtype=np.int64)
+_NO_LESSONS = np.empty((3, 0))
 
 
 class NaiveBayes(base.MiniBatchClassifier):
-    """Naive Bayes for events of numbers and categories, learned one event at a time.
+    """Naive Bayes for events of numbers, categories and text, learned one event at a time.
 
-    Numbers are Gaussian within a class, with Welford's mean and variance; categories are counted and smoothed. A
-    feature's kind is declared or fixed by its first value; missing values (no key, None, NaN) are left out; classes,
-    features and values may come at any time.
+    Numbers are Gaussian within a class, with Welford's mean and variance; categories and tokens are counted and
+    smoothed. A feature's kind is declared or fixed by its first value; missing values (no key, None, NaN) are left out;
+    classes, features and values may come at any time.
 
     Parameters
     ----------
     smoothing
-        Weight added to the count of each value of a categorical feature; 0 leaves counts as they are, so that a value
-        never seen in a class makes that class impossible.
+        Weight added to the count of each value of a categorical feature, and of each token; 0 leaves counts as they
+        are, so that a value never seen in a class makes that class impossible.
     variance_prior
         How many observations the pooled variance of a numeric feature counts for in the variance of each class.
     unbiased
         Whether a variance divides by n - 1 instead of n.
+    prior
+        "observed", by the weight of each class; "uniform"; or the probability of each class, which sum to 1 (a class
+        that is not among them has the prior 0).
     prior_smoothing
-        Weight added to that of each class in the prior.
+        Weight added to that of each class in the observed prior.
+    known_classes
+        Classes that are there before an event of theirs is learned.
     kinds
-        Feature names with "numeric" or "categorical", for features whose first value should not tell.
+        Feature names with "numeric", "categorical", "bag" or "text", for features whose first value should not tell.
+    bags
+        What the tokens of a bag say: "multinomial", each token as often as it comes; "complement", how unlike the other
+        classes they are, which suits classes of very different sizes (with a uniform prior, it is what Rennie and
+        others give); or "bernoulli", each token of the vocabulary once, by being there or not.
+    tokenizer
+        How text is cut: a regular expression for the tokens in the lower-cased text, or a function from a text to its
+        tokens. A function is not saved: `load` is to be given it again.
+    half_life
+        After how long an event counts half: in the unit of the times that are given with events or, where none are
+        given, in events. None, or infinity, for never.
+    max_values
+        How many values (or tokens) of a feature are kept apart. Beyond it the rare ones share one column.
+    max_features
+        How many features are learned. Beyond it new ones are left out, and counted in `bad_values`.
 
     Raises
     ------
     ValueError
-        For a setting below 0 or beyond 1e12, or a kind that does not exist.
+        For a setting that cannot be.
 
     References
     ----------
     Welford, B. P. (1962). Note on a method for calculating corrected sums of squares and products. Technometrics 4(3).
     Manning, Raghavan and Schuetze (2008). Introduction to Information Retrieval, chapter 13. Cambridge.
+    Rennie, Shih, Teevan and Karger (2003). Tackling the poor assumptions of naive Bayes text classifiers. ICML.
 
     Examples
     --------
@@ -74,36 +99,36 @@ class NaiveBayes(base.MiniBatchClassifier):
 
     def __init__(
         self,
+        *,
         smoothing: float = 1.0,
         variance_prior: float = 5.0,
         unbiased: bool = False,
+        prior: Prior = "observed",
         prior_smoothing: float = 0.0,
+        known_classes: Sequence[Label] | None = None,
         kinds: Mapping[FeatureName, Kind] | None = None,
+        bags: Bags = "multinomial",
+        tokenizer: Tokenizer = TOKENS,
+        half_life: float | None = None,
+        max_values: int | None = None,
+        max_features: int | None = None,
     ) -> None:
-        for name, value in (
-            ("smoothing", smoothing),
-            ("variance_prior", variance_prior),
-            ("prior_smoothing", prior_smoothing),
-        ):
-            if not 0 <= value <= _MOST:
-                raise ValueError(f"{name} is {value!r}: it must be a number from 0 to {_MOST}")
-        if 0 < smoothing < 1 / _MOST:
-            raise ValueError(f"smoothing is {smoothing!r}: it must be 0 or at least {1 / _MOST}")
-        for feature, kind in (kinds or {}).items():
-            if kind not in KINDS:
-                raise ValueError(f"the kind of {feature!r} is {kind!r}: it must be one of {', '.join(KINDS)}")
         self.smoothing = smoothing
         self.variance_prior = variance_prior
         self.unbiased = unbiased
+        self.prior = prior
         self.prior_smoothing = prior_smoothing
+        self.known_classes = known_classes
         self.kinds = kinds
-        self._encoder = Encoder(kinds or {})
-        self._labels = Labels()
-        self._weights: Floats = np.zeros(1)
-        self._moments = Moments()
-        self._counts = Counts()
-        self._label = np.zeros(1, dtype=np.int64)
-        self._fit_tables()
+        self.bags = bags
+        self.tokenizer = tokenizer
+        self.half_life = half_life
+        self.max_values = max_values
+        self.max_features = max_features
+        self.settings = Settings(**{name: getattr(self, name) for name in _SETTINGS})
+        self._lesson = np.ones((3, 1))  # of one event, as is its time
+        self._time = np.zeros(1)
+        self._take(Statistics(self.settings), Counter())
 
     @property
     def _multiclass(self) -> bool:
@@ -111,18 +136,19 @@ class NaiveBayes(base.MiniBatchClassifier):
 
     @property
     def classes(self) -> list[Label]:
-        """The classes in the order of first sight: the order of every axis of classes."""
-        return list(self._labels)
+        """The classes, those known before and then in the order of first sight, as on every axis of classes."""
+        return list(self.statistics.labels)
 
     @property
     def class_weights(self) -> list[float]:
-        """The weight of each class: how many events were learned under it, each counting 1."""
-        return self._weights[1 : len(self._labels) + 1].tolist()  # type: ignore[no-any-return]
+        """The weight of each class: how many events were learned under it, each counting its weight as of now."""
+        weights = self.statistics.weights[WEIGHT, 1 : len(self._labels) + 1]
+        return (weights / self.statistics.unit).tolist()  # type: ignore[no-any-return]
 
     @property
     def learned(self) -> int:
-        """How many events were learned."""
-        return int(self._weights[0])
+        """How many events were learned, and not unlearned."""
+        return int(self.statistics.weights[EVENTS, 0])
 
     @property
     def bad_values(self) -> Counter[FeatureName]:
@@ -131,21 +157,127 @@ class NaiveBayes(base.MiniBatchClassifier):
 
     def schema(self) -> dict[FeatureName, Kind]:
         """Return the kind of each feature that has been learned."""
-        return self._encoder.schema()
+        return self.statistics.vocabulary.schema()
 
-    def learn_one(self, x: Event, y: Any) -> None:
+    def learn_one(self, x: Event, y: Any, w: float = 1.0, t: float | None = None) -> None:
         """Learn one event under its label.
 
-        Raises ValueError for a label that cannot be a class, TypeError for an event that is not a dict; nothing of
-        such an event is kept.
+        Parameters
+        ----------
+        w
+            The weight of the event: as if it came so many times. One of weight 0 changes nothing.
+        t
+            The time of the event, where the model has a half-life: NaN for the newest met before. Without it, events
+            are a unit of time apart.
+
+        Raises ValueError for a label, a weight or a time that cannot be one, TypeError for an event that is not a dict;
+        nothing of such an event is kept.
         """
         code = self._labels.find(y)
         label = as_label(y) if code is None else y
+        plain = w == 1.0 and self._clock is None
+        if not (plain or self._weigh(w, t)):
+            return
         events = self._encoder.encode_one(x, learn=True)
-        self._label[0] = self._labels.add(label) if code is None else code
-        if code is None or self._registered != self._encoder.registered:
+        lesson = self._lesson
+        lesson[LABEL, 0] = self._labels.add(label) if code is None else code
+        lesson[AMOUNT, 0] = w
+        if code is None or self._registered != self._vocabulary.registered:
             self._fit_tables()
-        kernels.learn(*self._tables[:6], *events, self._label)
+        if not plain:
+            self._turn_clock()
+        kernels.learn(*self._learn_tables, *events, lesson)
+        if self._vocabulary.newcomers:
+            self._admit(float(lesson[AMOUNT, 0]))
+
+    def unlearn_one(self, x: Event, y: Any, w: float = 1.0, t: float | None = None, *, cells: bool = False) -> None:
+        """Take back an event that was learned, so that what is left is as if it had never come.
+
+        Up to rounding; a model that forgets does not turn back its time. Classes, features and values that came with no
+        other event are gone. Where rare values share a column, a value may be taken from there.
+
+        Parameters
+        ----------
+        w, t
+            The weight and the time with which it was learned; without a time, that of the newest event.
+        cells
+            Whether every value is a cell of text, as in CSV.
+
+        Raises ValueError where it can be told that the event was not learned; nothing is changed then.
+        """
+        code = self._labels.find(as_label(y))
+        if code is None:
+            raise ValueError(f"this event was not learned: no event was learned under the label {y!r}")
+        if not self._weigh(w, math.nan if t is None else t):
+            return
+        amount = float(w) * (1.0 if self._clock is None else self._clock.weight(float(self._time[0])))
+        bad: Counter[FeatureName] = Counter()
+        unknown = self._encoder.unknown(x, cells=cells)
+        if unknown and not self._vocabulary.full:
+            raise ValueError(f"this event was not learned: no value of {unknown[0]!r} was")
+        (event,) = self._encoder.encode([x], np.zeros(1, dtype=np.bool_), cells, bad)
+        try:
+            prepare(self._tables, self._vocabulary, event, code + 1, amount)
+        except ValueError as error:
+            raise ValueError(f"this event was not learned with the label {y!r} and the weight {w}: {error}") from error
+        self._lesson[:, 0] = code, -amount, 1.0
+        kernels.learn(*self._learn_tables, *event, self._lesson)
+        self._encoder.bad_values -= bad
+        if self.statistics.is_empty(event, code + 1):
+            self._take(self.statistics.packed(), self._encoder.bad_values)
+
+    @classmethod
+    def merge(cls, models: Iterable[Self]) -> Self:
+        """Return the model that would have learned what each of these models did, part after part.
+
+        Classes, features and values are matched by name. Counts add up exactly, moments up to rounding. Models that
+        forget are merged by the times of their events; where they counted events, each by its own count.
+
+        Raises ValueError, saying why, where they do not go together, or where there is none.
+
+        >>> one, other = NaiveBayes(), NaiveBayes()
+        >>> one.learn_one({"size": 1.0}, "small")
+        >>> other.learn_one({"size": 9.0}, "large")
+        >>> (one + other).class_weights, (one + other).classes
+        ([1.0, 1.0], ['small', 'large'])
+        """
+        first, *others = models
+        statistics = first.statistics.copy()
+        bad_values = first.bad_values
+        for other in others:
+            difference = first.settings.difference(other.settings)
+            if difference is not None:
+                raise ValueError(f"these models cannot be merged: {difference}")
+            try:
+                statistics.add(other.statistics)
+            except ValueError as error:
+                raise ValueError(f"these models cannot be merged: {error}") from error
+            bad_values.update(other.bad_values)
+        merged = first.clone()
+        merged._take(statistics.bounded(), bad_values)  # noqa: SLF001 - one of its own kind
+        return merged
+
+    def __add__(self, other: Self) -> Self:
+        """Return the two models merged."""
+        return self.merge([self, other]) if isinstance(other, NaiveBayes) else NotImplemented
+
+    def configure(self, **changes: Any) -> None:
+        """Change how the model scores, without learning again: smoothing, priors, unbiased, multinomial or complement.
+
+        Raises ValueError for a setting that cannot be, or cannot be changed; nothing is changed then.
+
+        >>> model = NaiveBayes()
+        >>> for label in ("spam", "ham", "ham", "ham"):
+        ...     model.learn_one({}, label)
+        >>> model.configure(prior={"spam": 0.1, "ham": 0.9})
+        >>> model.p_class("ham")
+        0.9
+        """
+        self.settings = self.settings.changed(changes)
+        for name, value in changes.items():
+            setattr(self, name, value)
+        self.statistics.give_priors(self.settings.given)
+        self._fit_tables()
 
     def predict_proba_one(self, x: Event, **_: Any) -> dict[Label, float]:  # type: ignore[override] # floats too
         """Return the probability of each class; nothing where nothing has been learned.
@@ -154,10 +286,12 @@ class NaiveBayes(base.MiniBatchClassifier):
         them apart. Keywords are river's, for other models, and change nothing.
         """
         labels = self._labels.names
-        probabilities = np.empty((1, len(labels)))
+        probabilities = np.zeros((1, len(labels)))
         events = self._encoder.encode_one(x, learn=False)
-        kernels.test_then_train(*self._tables, *events, _NO_LABELS, probabilities)
+        kernels.test_then_train(*self._tables, *events, _NO_LESSONS, probabilities)
         shares = probabilities.tolist()[0]
+        if not any(shares):
+            return {}
         named = dict(zip(labels, shares))  # noqa: B905 - of one length; checking it takes half as long again
         return named if len(named) == len(labels) else by_label(labels, shares)
 
@@ -166,22 +300,18 @@ class NaiveBayes(base.MiniBatchClassifier):
         labels = self._labels.names
         if not labels:
             return None
-        probabilities = np.empty((1, len(labels)))
+        probabilities = np.zeros((1, len(labels)))
         events = self._encoder.encode_one(x, learn=False)
-        kernels.test_then_train(*self._tables, *events, _NO_LABELS, probabilities)
-        return labels[int(probabilities.argmax())]
+        kernels.test_then_train(*self._tables, *events, _NO_LESSONS, probabilities)
+        return labels[int(probabilities.argmax())] if probabilities.any() else None
 
     def joint_log_likelihood(self, x: Event) -> dict[Label, float]:
         """Return log P(class) + log P(event | class) for each class, as river's naive Bayes models do."""
-        tables = self._tables
-        _, features, values, codes = self._encoder.encode_one(x, learn=False)
-        numbers = (features, values, 0, len(values))
-        work = np.ones((3, tables.classes))
-        work[kernels.SCORES] = self._log_priors()
-        kernels.score_numbers(tables.moments, tables.settings, tables.classes, *numbers, work)
-        kernels.score_categories(*tables[2:], codes, 0, len(codes), work)
-        constant = kernels.numeric_constant(tables.moments, tables.classes, *numbers)
-        return by_label(self._labels.names, (work[kernels.SCORES] + constant).tolist())
+        event = self._encoder.encode_one(x, learn=False)
+        with np.errstate(divide="ignore"):
+            scores = np.log(self._priors())
+        kernels.score(*self._tables[1:], *event, scores)
+        return by_label(self._labels.names, scores.tolist())
 
     def p_class(self, c: Any) -> float:
         """Return the prior probability of a class; 0 for one that was never learned."""
@@ -189,17 +319,17 @@ class NaiveBayes(base.MiniBatchClassifier):
             code = self._labels.find(as_label(c))
         except ValueError:
             return 0.0
-        return 0.0 if code is None else float(np.exp(self._log_priors()[code]))
+        return 0.0 if code is None else float(self._priors()[code])
 
-    def learn_many(self, X: Any, y: Iterable[object]) -> None:
+    def learn_many(self, X: Any, y: Iterable[object], w: Any = None, t: Any = None) -> None:
         """Learn the events of a frame (pandas, polars, ...), an array [event, feature] or a list of dicts.
 
         A row without a label (None or NaN) is not learned; values that do not fit their feature are left out, and
-        counted in `bad_values`. Raises ValueError for a label that cannot be a class;
-        nothing of the batch is kept then.
+        counted in `bad_values`. Weights and times, one for each event, are as in `learn_one`. Raises ValueError for a
+        label, a weight or a time that cannot be one; nothing of the batch is kept then.
         """
-        events, codes = self._encode(X, y, cells=False, bad=Counter())
-        kernels.learn(*self._tables[:6], *events, codes)
+        batch = as_batch(X, y, w, t, self._labels, self._clock)
+        self._run(batch, cells=False, bad=Counter(), probabilities=None)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a frame like X with a row of probabilities per event and a column per class.
@@ -207,19 +337,22 @@ class NaiveBayes(base.MiniBatchClassifier):
         Without columns, and in some kinds of frame without rows, where nothing has been learned. For dicts and arrays
         there is `test_then_train`, with None for labels.
         """
-        return frames.probabilities(self._predict_many(X), self.classes, like=X)
+        return frames.probabilities(self._predict_many(X), self.classes if self.learned else [], like=X)
 
     def predict_many(self, X: Any) -> Any:
         """Return a series like X with the most probable class of each event; None where nothing has been learned."""
-        if not self._labels.names:
+        probabilities = self._predict_many(X)
+        if not probabilities.any():
             return frames.series([None] * len(X), like=X)
-        best = self._predict_many(X).argmax(axis=1)
+        best = probabilities.argmax(axis=1)
         return frames.series([self._labels[code] for code in best.tolist()], like=X)
 
     def test_then_train(
         self,
         events: Any,
         labels: Iterable[object],
+        weights: Any = None,
+        times: Any = None,
         *,
         cells: bool = False,
         bad_values: Counter[FeatureName] | None = None,
@@ -232,6 +365,8 @@ class NaiveBayes(base.MiniBatchClassifier):
             Dicts, or a frame, or an array [event, feature] whose features are then named 0, 1, ...
         labels
             A label for each event; None for one that is only predicted.
+        weights, times
+            One for each event, or None, as in `learn_one`.
         cells
             Whether every value is a cell of text, as in CSV, that may stand for a number.
         bad_values
@@ -249,110 +384,136 @@ class NaiveBayes(base.MiniBatchClassifier):
                [1.  , 0.  ],
                [0.92, 0.08]])
         """
-        encoded, codes = self._encode(events, labels, cells, Counter() if bad_values is None else bad_values)
-        probabilities = np.zeros((len(codes), len(self._labels)))
-        kernels.test_then_train(*self._tables, *encoded, codes, probabilities)
+        batch = as_batch(events, labels, weights, times, self._labels, self._clock)
+        probabilities = np.zeros((len(batch.events), len(self._labels)))
+        bad = Counter() if bad_values is None else bad_values
+        self._run(batch, cells=cells, bad=bad, probabilities=probabilities)
         return probabilities
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return all that the model is: plain values, and arrays cut to what is used."""
-        encoder = self._encoder
-        slots = len(self._labels) + 1
-        numeric, categorical, columns = len(encoder.numeric), len(encoder.categorical), len(encoder.columns)
-        kinds = None if self.kinds is None else [(name, str(kind)) for name, kind in encoder.declared.items()]
-        plain = {
-            "smoothing": float(self.smoothing),
-            "variance_prior": float(self.variance_prior),
-            "unbiased": bool(self.unbiased),
-            "prior_smoothing": float(self.prior_smoothing),
-            "kinds": kinds if kinds is None else sorted(kinds, key=repr),
-            "classes": self.classes,
-            "features": list(encoder.schema().items()),
-            "values": encoder.columns,
-            "bad_values": sorted(encoder.bad_values.items(), key=repr),
-        }
-        arrays = {
-            "weights": self._weights[:slots],
-            "moments": self._moments.array[:numeric, :, :slots],
-            "owner": np.array(encoder.owners, dtype=np.int64),
-            "counts": self._counts.array[:columns, :slots],
-            "totals": self._counts.totals[:categorical, :slots],
-            "distinct": self._counts.distinct[:categorical],
-        }
-        return plain, arrays
+        plain, arrays = self.statistics.to_state()
+        bad_values = sorted(self._encoder.bad_values.items(), key=repr)
+        return {**self.settings.to_state(), **plain, "bad_values": bad_values}, arrays
 
     @classmethod
-    def from_state(cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the model whose `to_state` this is."""
-        settings = ("smoothing", "variance_prior", "unbiased", "prior_smoothing")
-        kinds = None if plain["kinds"] is None else dict(plain["kinds"])
-        model = cls(**{name: plain[name] for name in settings}, kinds=kinds)
-        encoder = model._encoder
-        for name, kind in plain["features"]:
-            encoder.add_feature(name, kind)
-        for owner, value in zip(arrays["owner"].tolist(), plain["values"], strict=True):
-            encoder.add_value(owner, value)
-        encoder.bad_values.update(dict(plain["bad_values"]))
-        model._labels = Labels(plain["classes"])
-        model._fit_tables()
-        _, places = model.to_state()
-        if len(encoder.schema()) < len(plain["features"]) or len(encoder.columns) < len(plain["values"]):
-            raise ValueError("a name or a value twice")
-        for key, place in places.items():
-            if arrays[key].shape != place.shape or arrays[key].dtype != place.dtype:
-                raise ValueError(f"{key} of the shape {arrays[key].shape}, not {place.shape}")
-            place[:] = arrays[key]
+    def from_state(
+        cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], tokenizer: Tokenizer | None = None
+    ) -> Self:
+        """Return the model whose `to_state` this is.
+
+        Parameters
+        ----------
+        tokenizer
+            What text is cut by, where that was a function and so is not in the state.
+        """
+        model = cls(**Settings.from_state(plain, tokenizer))
+        model.statistics.restore(plain, arrays)
+        model._take(model.statistics, Counter(dict(plain["bad_values"])))
         return model
 
-    def _encode(
-        self, events: Any, labels: Iterable[object], cells: bool, bad: Counter[FeatureName]
-    ) -> tuple[Events, NDArray[np.int64]]:
-        """Encode events and labels, and make room for what is new in them."""
-        if isinstance(events, tuple | Iterator):
-            events = list(events)
-        batch: Sequence[Event] | Columns = events if isinstance(events, list) else frames.columns(events)
-        if isinstance(batch, list):
-            for kind in set(map(type, batch)):
-                if not issubclass(kind, Mapping):
-                    raise TypeError(f"an event is a dict of features, not {kind.__name__}")
-        labels = labels if isinstance(labels, np.ndarray) else list(labels)
-        if len(labels) != len(batch):
-            raise ValueError(f"{len(batch)} events came with {len(labels)} labels")
-        codes = self._labels.encode(labels)
-        encoded = self._encoder.encode(batch, codes != NO_LABEL, cells, bad)
+    def _take(self, statistics: Statistics, bad_values: Counter[FeatureName]) -> None:
+        """Make this the model of some statistics."""
+        self.statistics = statistics
+        self._labels, self._vocabulary, self._clock = statistics.labels, statistics.vocabulary, statistics.clock
+        self._encoder = Encoder(self._vocabulary, Tokens(self.tokenizer))
+        self._encoder.bad_values.update(bad_values)
+        self._array = self.settings.as_array()
+        statistics.give_priors(self.settings.given)
         self._fit_tables()
-        return encoded, codes
 
-    def _log_priors(self) -> Floats:
-        """Return the log of (N_k + a) / (N + a K) for each of the K classes."""
-        weights = self._weights[1 : len(self._labels) + 1]
-        total = self._weights[0] + self.prior_smoothing * np.count_nonzero(weights)
-        with np.errstate(divide="ignore"):
-            return np.where(weights > 0.0, np.log((weights + self.prior_smoothing) / total), -np.inf)
+    def _fit_tables(self) -> None:
+        """Make room for every feature, value and class that has a number."""
+        self._registered = self._vocabulary.registered
+        self._tables = self.statistics.tables(self._array)
+        self._learn_tables = self._tables[:7]
+
+    def _weigh(self, w: float, t: float | None) -> bool:
+        """Note the weight and the time of one event; return whether anything of it counts.
+
+        Raises ValueError.
+        """
+        if not as_weights([w], 1)[0]:
+            return False
+        if self._clock is None:
+            return True
+        self._time[0] = self._clock.following() if t is None else t
+        self._time[:] = self._clock.times(self._time)
+        return not self._clock.is_over(self._time, np.ones(1, dtype=np.bool_))[0]
+
+    def _turn_clock(self) -> None:
+        """Turn the clock on to the event that was weighed."""
+        if self._clock is not None:
+            if not self._clock.weigh(self._time, 0, self._lesson):
+                self.statistics.move(self._clock.age(self._time[0]))
+                self._clock.weigh(self._time, 0, self._lesson)
+            self._array[UNIT] = self._clock.unit
+
+    def _admit(self, amount: float) -> None:
+        self.statistics.admit(amount)
+        self._fit_tables()
+
+    def _run(self, batch: Batch, *, cells: bool, bad: Counter[FeatureName], probabilities: Floats | None) -> None:
+        """Encode events, score them if there is room for probabilities [event, class], and learn them."""
+        start = 0
+        for events in self._encoder.encode(batch.events, batch.lessons[LABEL] != NO_LABEL, cells, bad):
+            self._fit_tables()
+            part = slice(start, start + events[0].shape[1] - 1)
+            lessons = np.ascontiguousarray(batch.lessons[:, part])
+            times = None if batch.times is None else batch.times[part]
+            self._learn(events, lessons, times, None if probabilities is None else probabilities[part])
+            if self._vocabulary.newcomers:
+                self._admit(float(lessons[AMOUNT, -1]))
+            start = part.stop
+
+    def _learn(self, events: Events, lessons: Floats, times: Floats | None, probabilities: Floats | None) -> None:
+        """Score and learn encoded events, moving the landmark of the clock as is due."""
+        if self._clock is None or times is None:
+            self._pass(events, lessons, probabilities)
+            return
+        start, size = 0, len(times)
+        while start < size:
+            stop = self._clock.weigh(times, start, lessons)
+            scored = slice(start, stop + 1)  # the event that the landmark moves for is scored before it does
+            some = lessons[:, scored].copy()
+            some[LABEL, stop - start :] = NO_LABEL
+            self._pass(part_of(events, scored), some, None if probabilities is None else probabilities[scored])
+            if stop < size:
+                self.statistics.move(self._clock.age(times[stop]))
+                one = slice(stop, stop + 1)
+                lesson = lessons[:, one].copy()
+                self._clock.weigh(times[one], 0, lesson)
+                self._pass(part_of(events, one), lesson, None)
+                lessons[AMOUNT, stop] = lesson[AMOUNT, 0]
+            self._array[UNIT] = self._clock.unit
+            start = stop + 1
+
+    def _pass(self, events: Events, lessons: Floats, probabilities: Floats | None) -> None:
+        """Go once over encoded events, in machine code."""
+        if probabilities is None:
+            kernels.learn(*self._learn_tables, *events, lessons)
+        else:
+            kernels.test_then_train(*self._tables, *events, lessons, probabilities)
 
     def _predict_many(self, X: Any) -> Floats:
         """Return probabilities [event, class] for a frame or array."""
         batch = frames.columns(X)
-        encoded = self._encoder.encode(batch, np.zeros(len(batch), dtype=np.bool_), False, Counter())
+        nothing = np.zeros(len(batch), dtype=np.bool_)
         probabilities = np.zeros((len(batch), len(self._labels)))
-        kernels.test_then_train(*self._tables, *encoded, _NO_LABELS, probabilities)
+        for events in self._encoder.encode(batch, nothing, False, Counter()):
+            kernels.test_then_train(*self._tables, *events, _NO_LESSONS, probabilities)
         return probabilities
 
-    def _fit_tables(self) -> None:
-        """Make room for every feature, value and class that has a number."""
-        encoder, classes = self._encoder, len(self._labels.names)
-        self._registered = encoder.registered
-        if len(self._weights) < classes + 1:
-            self._weights = np.concatenate([self._weights, np.zeros(max(classes, len(self._weights)))])
-        self._moments.reserve(len(encoder.numeric), classes + 1)
-        self._counts.reserve(len(encoder.categorical), encoder.owners, classes + 1)
-        self._tables = Tables(
-            self._weights,
-            self._moments.array,
-            self._counts.array,
-            self._counts.totals,
-            self._counts.distinct,
-            self._counts.owner,
-            np.array((self.smoothing, self.variance_prior, self.unbiased, self.prior_smoothing), dtype=np.float64),
-            classes,
-        )
+    def _priors(self) -> Floats:
+        """Return the prior probability of each class."""
+        statistics, settings = self.statistics, self.settings
+        weights: Floats
+        weights, events, given = statistics.weights[:, 1 : statistics.slots]
+        known = (events > 0.0) | (weights > 0.0) | (np.arange(len(weights)) < self._array[KNOWN])
+        if settings.given:
+            return np.asarray(given)
+        if settings.prior == "uniform":
+            return np.asarray(known / max(known.sum(), 1))
+        shares = np.where(known, weights / statistics.unit + settings.prior_smoothing, 0.0)
+        total = statistics.weights[WEIGHT, 0] / statistics.unit + settings.prior_smoothing * known.sum()
+        return shares / total if total > 0.0 else shares

@@ -5,7 +5,7 @@ Law: what is loaded equals what was saved, bit for bit; a snapshot with any bit 
     bytes   what
     8       the magic b"streamnb"
     32      BLAKE2b of all that follows
-    4       version of the format, little-endian
+    4       version of the format, little-endian; version 1, without priors, bags, clocks and bounds, is read as well
     8       length of the JSON, little-endian
     ...     JSON: {"state": plain values, "arrays": [[name, type, shape], ...]}
     ...     the arrays in that order, little-endian, in C order
@@ -21,10 +21,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from streamnb.bags import Tokenizer
 from streamnb.measure import Measures
 from streamnb.naive_bayes import NaiveBayes
+from streamnb.settings import MissingTokenizerError
 
-VERSION = 1
+VERSION = 2
 
 _MAGIC = b"streamnb"
 _DIGEST = 32
@@ -59,14 +61,20 @@ def save(model: NaiveBayes) -> bytes:
     return pack({}, {"model": model})
 
 
-def load(data: bytes) -> NaiveBayes:
+def load(data: bytes, tokenizer: Tokenizer | None = None) -> NaiveBayes:
     """Return the model of a snapshot, whether `save` or the command streamnb wrote it.
 
-    Raises SnapshotError for bytes that are damaged, of a newer format, or no snapshot; TypeError for what is no bytes.
+    Parameters
+    ----------
+    tokenizer
+        What text is cut by, where that is a function: functions are not saved.
+
+    Raises SnapshotError for bytes that are damaged, of a newer format, no snapshot, or that lack their tokenizer;
+    TypeError for what is no bytes.
     """
     if not isinstance(data, bytes):
         raise TypeError(f"a snapshot is bytes, not {type(data).__name__}: read the file first")
-    model = unpack(data)[1].get("model")
+    model = unpack(data, tokenizer)[1].get("model")
     if not isinstance(model, NaiveBayes):
         raise DamagedSnapshotError("it holds no model")
     return model
@@ -87,10 +95,10 @@ def pack(plain: Mapping[str, Any], parts: Mapping[str, NaiveBayes | Measures]) -
     return _MAGIC + _digest(body) + body
 
 
-def unpack(data: bytes) -> tuple[dict[str, Any], Parts]:
-    """Return the plain values and the parts that `pack` was given.
+def unpack(data: bytes, tokenizer: Tokenizer | None = None) -> tuple[dict[str, Any], Parts]:
+    """Return the plain values and the parts that `pack` was given; see `load`.
 
-    Raises DamagedSnapshotError or NewerSnapshotError.
+    Raises SnapshotError.
     """
     start = len(_MAGIC) + _DIGEST
     body = data[start:]
@@ -102,12 +110,14 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Parts]:
     if version > VERSION:
         raise NewerSnapshotError(f"its format is version {version}, and this program reads up to {VERSION}")
     try:
-        return _parts(body, length)
+        return _parts(body, length, tokenizer)
+    except MissingTokenizerError as error:
+        raise SnapshotError(str(error)) from error
     except Exception as error:
         raise DamagedSnapshotError(f"its content is not that of a snapshot ({error!r})") from error
 
 
-def _parts(body: bytes, length: int) -> tuple[dict[str, Any], Parts]:
+def _parts(body: bytes, length: int, tokenizer: Tokenizer | None) -> tuple[dict[str, Any], Parts]:
     place = _HEAD.size + length
     content = orjson.loads(body[_HEAD.size : place])
     arrays: dict[str, dict[str, NDArray[Any]]] = {}
@@ -122,7 +132,7 @@ def _parts(body: bytes, length: int) -> tuple[dict[str, Any], Parts]:
     state = content["state"]
     parts: Parts = {}
     if "model" in state:
-        parts["model"] = NaiveBayes.from_state(state["model"], arrays["model"])
+        parts["model"] = NaiveBayes.from_state(state["model"], arrays["model"], tokenizer)
     if "measures" in state:
         parts["measures"] = Measures.from_state(state["measures"], arrays["measures"])
     return state["plain"], parts

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from streamnb import save
-from streamnb.tables import by_label
+from streamnb.labels import by_label
 
 LABELS = [1, "1", True, 1.0, 0, False, 0.5, "a", "b"]
 NAMES = ["a", "b", "c", "n", "m", "a.b", "n.c", "", "é", "1", 1, 0, -7]

@@ -19,6 +19,7 @@ from consumers.config import settings
 from consumers.loop import SnapshotPolicy
 from consumers.snapshots import SnapshotFolder
 from streamnb import NaiveBayes, load, save, snapshot
+from streamnb.snapshot import VERSION
 from tests.command import json_lines, predictions, streamnb, streamnb_process
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -213,7 +214,10 @@ def newer(data: bytes) -> bytes:
         (["run", "events.jsonl", "--dead-letters", "none/dead.jsonl"], "there is no folder none"),
         (["run", "events.jsonl", "--snapshots", "there.jsonl"], "there.jsonl is not a folder"),
         (["run", "events.jsonl", "--snapshots", "none/deep"], "none is not a folder"),
-        (["run", "events.jsonl", "--snapshots", "newer"], "its format is version 2, and this program reads up to 1"),
+        (
+            ["run", "events.jsonl", "--snapshots", "newer"],
+            f"its format is version {VERSION + 1}, and this program reads up to {VERSION}",
+        ),
         (["run", "events.jsonl", "--snapshots", "damaged"], "every snapshot in damaged is damaged"),
         (
             ["run", "events.jsonl", "--snapshots", "other"],
@@ -238,7 +242,7 @@ def newer(data: bytes) -> bytes:
         (["predict", "none", "events.jsonl"], "snapshot none cannot be read"),
         (["predict", "folder", "events.jsonl"], "there is no snapshot in the folder folder"),
         (["predict", "there.jsonl", "events.jsonl"], "it does not begin as a snapshot does"),
-        (["inspect", "newer"], "its format is version 2"),
+        (["inspect", "newer"], f"its format is version {VERSION + 1}"),
         (["evaluate", "none.jsonl"], "none.jsonl cannot be read"),
         (["demo", "--folder", "there.jsonl"], "cannot be written"),
     ],

@@ -130,10 +130,10 @@ def test_tables_grow_in_every_direction_without_changing_a_value():
     one, many = learned(NaiveBayes(), stream), NaiveBayes()
     in_batches(many, [stream])
     assert same(one, many)
-    assert one._moments.array[:300, 0, 0].sum() == sum(
+    assert one.statistics.moments.array[:300, 0, 0].sum() == sum(
         len([key for key in event if key[0] == "n"]) for event, _ in stream
     )
-    assert one._counts.array[:, 0].sum() == 600
+    assert one.statistics.counts.array[:, 0].sum() == 600
 
 
 @given(streams, streams)
@@ -331,8 +331,8 @@ def _finite(model, event):
         all(map(math.isfinite, model.joint_log_likelihood(event).values()))
         and all(0.0 <= probability <= 1.0 for probability in answer.values())
         and math.isclose(sum(answer.values()), 1.0, abs_tol=1e-9)
-        and np.isfinite(model._moments.array).all()
-        and (model._moments.array[:, 2] >= 0.0).all()
+        and np.isfinite(model.statistics.moments.array).all()
+        and (model.statistics.moments.array[:, 2] >= 0.0).all()
     )
 
 
@@ -521,12 +521,16 @@ def test_an_array_is_events_whose_features_are_named_by_place(rows):
 
 def _stored(model, label):
     slot = model.classes.index(label) + 1
-    used = len(model._encoder.numeric), len(model._encoder.categorical), len(model._encoder.columns)
+    used = (
+        len(model.statistics.vocabulary.numeric),
+        len(model.statistics.vocabulary.counted),
+        len(model.statistics.vocabulary.values),
+    )
     return (
-        model._weights[slot],
-        model._moments.array[: used[0], :, slot].tobytes(),
-        model._counts.totals[: used[1], slot].tobytes(),
-        model._counts.array[: used[2], slot].tobytes(),
+        model.statistics.weights[0, slot],
+        model.statistics.moments.array[: used[0], :, slot].tobytes(),
+        model.statistics.counts.totals[: used[1], slot].tobytes(),
+        model.statistics.counts.array[: used[2], slot].tobytes(),
     )
 
 

@@ -100,7 +100,7 @@ def _moments(values):
     model = NaiveBayes()
     for value in values:
         model.learn_one({"v": value}, "only")
-    ours, overall = model._moments.array[0, :, 1].tolist(), model._moments.array[0, :, 0].tolist()
+    ours, overall = model.statistics.moments.array[0, :, 1].tolist(), model.statistics.moments.array[0, :, 0].tolist()
     assert ours == overall
     return ours
 

@@ -1,0 +1,91 @@
+"""What the kernels share: the arrays, the places in them, and how a kernel is compiled.
+
+Law: slot 0 of every class axis is all classes together; class k has slot k + 1.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+WEIGHT, EVENTS, GIVEN = range(3)
+"""The rows of `Tables.weights`: the weight learned, the number of events learned, the prior that the user gave."""
+
+SMOOTHING, VARIANCE_PRIOR, DEGREES, PRIOR_SMOOTHING, PRIOR, KNOWN, BAGS, UNIT = range(8)
+"""The places in `Tables.settings`.
+
+Degrees are what a variance takes off the weight: 0, or 1 where it is unbiased. The first so many classes are known even
+before an event of theirs. The unit is the stored weight of an event of now: 1, or more as forgetting goes on; smoothing
+and priors are counted in it.
+"""
+
+OBSERVED_PRIOR, UNIFORM_PRIOR, GIVEN_PRIOR = range(3)
+MULTINOMIAL, COMPLEMENT, BERNOULLI = range(3)
+
+PRODUCTS, SCORES, PRIORS = range(3)
+"""The rows of the kernels' work space [row, class]: ratios multiplied so far, log scores, log priors."""
+
+LABEL, AMOUNT, UNIT_THEN = range(3)
+"""The rows of lessons [row, event].
+
+The code of an event's label, negative where it is not to be learned; the weight to store it with; the unit when it is
+scored.
+"""
+
+NUMBERS, CATEGORIES, TOKENS = range(3)
+"""The rows of the starts of `Events`."""
+
+ABSENT = np.iinfo(np.int64).min
+"""The category code of a feature that an event does not have."""
+
+LARGEST = 1e140
+"""Numbers beyond this have squares that a sum of squares in double precision cannot hold."""
+
+FADED = 2.0**-500
+"""A stored weight below this is nothing."""
+
+RESIDUE = 2.0**-40
+"""What is left of a weight, as a share of what was taken from it, is rounding below this."""
+
+
+class Tables(NamedTuple):
+    """What was learned, as arrays, and the settings that scoring needs; see tables.py for the axes."""
+
+    weights: Floats
+    moments: Floats
+    counts: Floats
+    totals: Floats
+    distinct: Floats
+    owner: Integers
+    settings: Floats
+    classes: int
+
+
+Events = tuple[Integers, Integers, Floats, Integers]
+"""Encoded events, as starts, features, values and codes.
+
+Event i owns the numbers starts[NUMBERS, i]:starts[NUMBERS, i + 1], each a feature and a value, and the category codes
+starts[CATEGORIES, i]:starts[CATEGORIES, i + 1], both ascending by feature. The tokens of its bags follow all numbers,
+at starts[TOKENS, i]:starts[TOKENS, i + 1] of features and values: each a code and how often it came. Those of one bag
+come after a head, the code -feature - 1 with the count 0, and ascend by code. A plain tuple, since making a named one
+for every event takes as long as learning it.
+"""
+
+_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
+
+
+def compiled(function: _Kernel) -> _Kernel:
+    """Compile on first call; keep the machine code on disk where numba finds a place that it may write to.
+
+    Divisions that never meet a zero need no check (error_model), and small functions are worth no call (forceinline).
+    """
+    try:
+        kernel: Any = numba.njit(cache=True, error_model="numpy", forceinline=True)(function)
+    except RuntimeError:  # numba's word for: neither the package nor the home folder can be written to
+        kernel = numba.njit(error_model="numpy", forceinline=True)(function)
+    return kernel  # type: ignore[no-any-return]

@@ -1,0 +1,137 @@
+"""Forward decay: what an event weighs, when events fade by half in every half-life.
+
+Law: an event at time t weighs 2^(t / half-life - landmark), whatever came before it; so the order of events does not
+matter, and parts of a stream add up. The landmark is a whole number of half-lives: to move it is to divide all that is
+stored by a power of two, which rounds nothing.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamnb.arrays import AMOUNT, LABEL, UNIT_THEN, Floats, compiled
+
+_LANDMARK, _NEWEST = range(2)
+_FARTHEST = 40.0  # half-lives from the landmark to an event: squares of 1e140 times 2^40 are far from overflowing
+_NOTHING = 460.0  # half-lives after which nothing is left of an event: short of 2^-500 of the farthest
+_LATEST = 2.0**50  # half-lives; times beyond it have no room for fractions
+
+
+class Clock:
+    """The time of a model that forgets.
+
+    Parameters
+    ----------
+    half_life
+        In the unit of the times of events, or in events.
+
+    References
+    ----------
+    Cormode, G., Shkapenyuk, V., Srivastava, D. and Xu, B. (2009). Forward decay: a practical time decay model for
+    streaming systems. ICDE.
+
+    Examples
+    --------
+    >>> clock = Clock(half_life=10.0)
+    >>> lessons = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])  # labels, weights, units
+    >>> clock.weigh(np.array([0.0, 10.0, 20.0]), 0, lessons)
+    3
+    >>> lessons[AMOUNT].tolist(), clock.unit
+    ([1.0, 2.0, 4.0], 4.0)
+    """
+
+    def __init__(self, half_life: float) -> None:
+        self.half_life = float(half_life)
+        self._state: Floats = np.array((0.0, -np.inf))
+
+    @property
+    def landmark(self) -> float:
+        """The time, in half-lives, at which an event weighs 1."""
+        return float(self._state[_LANDMARK])
+
+    @property
+    def newest(self) -> float:
+        """The time of the newest event learned, -inf before any."""
+        return float(self._state[_NEWEST])
+
+    @property
+    def unit(self) -> float:
+        """What an event weighs at the newest time; 1 before any."""
+        return 1.0 if math.isinf(self.newest) else self.weight(self.newest)
+
+    def weight(self, time: float) -> float:
+        """Return what an event at a time weighs."""
+        exponent = time / self.half_life - self.landmark
+        return math.pow(2.0, max(exponent, -1e3))
+
+    def following(self) -> float:
+        """Return the time of an event that has none of its own: one after the newest."""
+        return 0.0 if math.isinf(self.newest) else self.newest + 1.0
+
+    def times(self, times: Floats) -> Floats:
+        """Return the times of events, that of the newest event before for a NaN.
+
+        Raises ValueError for a time too far off to tell half-lives apart.
+        """
+        far = ~(np.abs(times) / self.half_life < _LATEST) & ~np.isnan(times)
+        if far.any():
+            raise ValueError(
+                f"event {far.argmax()}: the time {float(times[far.argmax()])!r} is not a number within "
+                f"{_LATEST * self.half_life:.6g} of 0, which is as far as a half-life of {self.half_life!r} can tell"
+            )
+        newest = np.fmax.accumulate(np.concatenate(([0.0 if math.isinf(self.newest) else self.newest], times)))
+        return np.where(np.isnan(times), newest[:-1], times)
+
+    def is_over(self, times: Floats, learned: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell for each of some events in turn, of which some are learned, whether nothing would be left of it."""
+        before = np.concatenate(([self.newest], np.where(learned, times, -np.inf)))
+        over: NDArray[np.bool_] = (np.maximum.accumulate(before)[:-1] - times) / self.half_life > _NOTHING
+        return over
+
+    def weigh(self, times: Floats, start: int, lessons: Floats) -> int:
+        """Turn the weights of lessons [row, event], from some event on, into what they are stored with; set the units.
+
+        Returns where the landmark has to move before the next event is learned (see `move`), or else how many events
+        there are; the clock has gone on to there. Events that are not learned do not move it.
+        """
+        return int(_weigh(times, self.half_life, self._state, start, lessons))
+
+    def move(self, landmark: float) -> float:
+        """Move the landmark to a whole number of half-lives; return the factor for all that is stored."""
+        factor = math.pow(2.0, max(self.landmark - landmark, -1e4))
+        self._state[_LANDMARK] = landmark
+        return factor
+
+    def age(self, time: float) -> float:
+        """Return the whole half-lives before a time: where the landmark goes to."""
+        return float(math.floor(time / self.half_life))
+
+    def restore(self, landmark: float, newest: float) -> None:
+        """Set landmark and newest time, as they were."""
+        if landmark != math.floor(landmark) or math.isnan(newest):
+            raise ValueError(f"a clock with the landmark {landmark} and the newest time {newest}")
+        self._state[:] = landmark, newest
+
+
+@compiled
+def _weigh(times: Floats, half_life: float, state: Floats, start: int, lessons: Floats) -> int:
+    landmark, newest = state[_LANDMARK], state[_NEWEST]
+    unit = 1.0 if newest == -math.inf else 2.0 ** (newest / half_life - landmark)
+    stop = start
+    while stop < len(times):
+        lessons[UNIT_THEN, stop] = unit
+        if lessons[LABEL, stop] >= 0.0:
+            age = times[stop] / half_life
+            if newest == -math.inf:
+                landmark = math.floor(age)
+            elif age - landmark > _FARTHEST:
+                break
+            power = 2.0 ** (age - landmark)
+            lessons[AMOUNT, stop] *= power
+            if times[stop] > newest:
+                newest = times[stop]
+                unit = power
+        stop += 1
+    state[_LANDMARK], state[_NEWEST] = landmark, newest
+    return stop

@@ -1,0 +1,164 @@
+"""The settings of a model, checked.
+
+Law: a setting that cannot be is named, with what it may be, before anything is learned.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+
+from streamnb.arrays import BERNOULLI, COMPLEMENT, GIVEN_PRIOR, MULTINOMIAL, OBSERVED_PRIOR, UNIFORM_PRIOR, Floats
+from streamnb.bags import TOKENS, Tokenizer, Tokens
+from streamnb.labels import Label, as_label
+from streamnb.values import KINDS, FeatureName, Kind
+
+Prior = Literal["observed", "uniform"] | Mapping[Label, float] | Sequence[tuple[Label, float]]
+Bags = Literal["multinomial", "complement", "bernoulli"]
+
+PRIORS: Final = {"observed": OBSERVED_PRIOR, "uniform": UNIFORM_PRIOR}
+BAGS: Final = {"multinomial": MULTINOMIAL, "complement": COMPLEMENT, "bernoulli": BERNOULLI}
+
+MOST = 1e12
+"""The largest setting: beyond it, or with a smoothing below its inverse, kernels would leave their bounds."""
+
+_SCORING = ("smoothing", "variance_prior", "unbiased", "prior", "prior_smoothing", "bags")  # what learning does not see
+
+
+class MissingTokenizerError(Exception):
+    """A model whose tokenizer is a function, without that function."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of a model; see `NaiveBayes` for what they mean.
+
+    Raises ValueError for one that cannot be.
+    """
+
+    smoothing: float = 1.0
+    variance_prior: float = 5.0
+    unbiased: bool = False
+    prior: Prior = "observed"
+    prior_smoothing: float = 0.0
+    known_classes: Sequence[Label] | None = None
+    kinds: Mapping[FeatureName, Kind] | None = None
+    bags: Bags = "multinomial"
+    tokenizer: Tokenizer = TOKENS
+    half_life: float | None = None
+    max_values: int | None = None
+    max_features: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("smoothing", "variance_prior", "prior_smoothing"):
+            if not 0 <= getattr(self, name) <= MOST:
+                raise ValueError(f"{name} is {getattr(self, name)!r}: it must be a number from 0 to {MOST}")
+        if 0 < self.smoothing < 1 / MOST:
+            raise ValueError(f"smoothing is {self.smoothing!r}: it must be 0 or at least {1 / MOST}")
+        for feature, kind in (self.kinds or {}).items():
+            if kind not in KINDS:
+                raise ValueError(f"the kind of {feature!r} is {kind!r}: it must be one of {', '.join(KINDS)}")
+        if self.bags not in BAGS:
+            raise ValueError(f"bags is {self.bags!r}: it must be one of {', '.join(BAGS)}")
+        if self.half_life is not None and not self.half_life > 0:
+            raise ValueError(f"half_life is {self.half_life!r}: it must be a number above 0, or None")
+        for name in ("max_values", "max_features"):
+            bound = getattr(self, name)
+            if bound is not None and not (isinstance(bound, int | np.integer) and bound >= 1):
+                raise ValueError(f"{name} is {bound!r}: it must be a whole number from 1 on, or None")
+        Tokens(self.tokenizer)
+        if isinstance(self.prior, str) and self.prior not in PRIORS:
+            raise ValueError(f"prior is {self.prior!r}: it must be observed, uniform, or a probability for each class")
+        _ = self.known  # raises for what cannot be a class
+        _check_given(self.given)
+
+    @property
+    def known(self) -> list[Label]:
+        """The classes that are there before an event of theirs."""
+        return [as_label(label) for label in self.known_classes or ()]
+
+    @property
+    def given(self) -> list[tuple[Label, float]]:
+        """The prior probabilities that the user gave."""
+        if isinstance(self.prior, str):
+            return []
+        pairs: Iterable[tuple[Label, float]] = self.prior.items() if isinstance(self.prior, Mapping) else self.prior
+        return [(as_label(label), share) for label, share in pairs]
+
+    @property
+    def decays(self) -> bool:
+        """Whether old events fade."""
+        return self.half_life is not None and math.isfinite(self.half_life)
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """Return these settings with some changed; ValueError for one that what was learned depends on."""
+        for name, value in changes.items():
+            if name not in _SCORING:
+                raise ValueError(f"{name} cannot be changed later; what can is {', '.join(_SCORING)}")
+            if name == "bags" and value != self.bags and "bernoulli" in (value, self.bags):
+                raise ValueError(f"bags cannot be changed from {self.bags} to {value}: they count differently")
+        return replace(self, **changes)
+
+    def difference(self, other: Self) -> str | None:
+        """Return in words what other settings are not equal in; None for equal ones."""
+        for field in fields(self):
+            ours, theirs = getattr(self, field.name), getattr(other, field.name)
+            if ours != theirs:
+                return f"{field.name} is {ours!r} in one and {theirs!r} in another"
+        return None
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the settings as plain values; a tokenizer that is a function is not among them."""
+        kinds = (
+            None if self.kinds is None else sorted(((name, str(kind)) for name, kind in self.kinds.items()), key=repr)
+        )
+        return {
+            "smoothing": float(self.smoothing),
+            "variance_prior": float(self.variance_prior),
+            "unbiased": bool(self.unbiased),
+            "prior": self.prior if isinstance(self.prior, str) else self.given,
+            "prior_smoothing": float(self.prior_smoothing),
+            "known_classes": None if self.known_classes is None else self.known,
+            "kinds": kinds,
+            "bags": self.bags,
+            "tokenizer": self.tokenizer if isinstance(self.tokenizer, str) else None,
+            "half_life": self.half_life if self.decays else None,
+            "max_values": None if self.max_values is None else int(self.max_values),
+            "max_features": None if self.max_features is None else int(self.max_features),
+        }
+
+    @staticmethod
+    def from_state(state: Mapping[str, Any], tokenizer: Tokenizer | None) -> dict[str, Any]:
+        """Return the settings whose `to_state` this is, by name, as `NaiveBayes` takes them.
+
+        Raises MissingTokenizerError if the tokenizer is a function, and none is given.
+        """
+        known = {field.name: state[field.name] for field in fields(Settings) if field.name in state}
+        known["kinds"] = None if known["kinds"] is None else dict(known["kinds"])
+        if not isinstance(known.get("prior", ""), str):
+            known["prior"] = [(label, share) for label, share in known["prior"]]
+        if tokenizer is not None:
+            known["tokenizer"] = tokenizer
+        if known.get("tokenizer", TOKENS) is None:
+            raise MissingTokenizerError(
+                "its text is cut by a function, which is not saved: give it to load as tokenizer"
+            )
+        return known
+
+    def as_array(self) -> Floats:
+        """Return what scoring needs, in the places that arrays.py names; the unit is 1."""
+        prior = PRIORS[self.prior] if isinstance(self.prior, str) else GIVEN_PRIOR
+        known = len(set(map(repr, self.known)))
+        places = (self.smoothing, self.variance_prior, self.unbiased, self.prior_smoothing, prior, known)
+        return np.array((*places, BAGS[self.bags], 1.0), dtype=np.float64)
+
+
+def _check_given(given: Sequence[tuple[Label, float]]) -> None:
+    for label, share in given:
+        if not 0 <= share <= 1:
+            raise ValueError(f"the prior of {label!r} is {share!r}: it must be a probability, from 0 to 1")
+    total = math.fsum(share for _, share in given)
+    if given and abs(total - 1) > 1e-9:
+        raise ValueError(f"the priors sum to {total!r}: they must sum to 1")

@@ -1,0 +1,269 @@
+"""What a model has learned: labels, vocabulary, tables and clock, and the algebra over them.
+
+Law: the statistics of parts add up to those of the whole, in any order up to rounding; what has no weight is as if it
+had never been.
+"""
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamnb.arrays import FADED, GIVEN, NUMBERS, TOKENS, UNIT, WEIGHT, Events, Floats, Tables
+from streamnb.clock import Clock
+from streamnb.labels import Label, Labels
+from streamnb.settings import Settings
+from streamnb.tables import Counts, Moments, grown
+from streamnb.vocabulary import Places, Used, Vocabulary
+
+
+class Statistics:
+    """All that is learned from a stream, or from a part of it.
+
+    `weights` [row, slot] has the rows that arrays.py names, with room to spare; see tables.py for moments and counts.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.labels = Labels([*settings.known, *(label for label, _ in settings.given)])
+        self.vocabulary = Vocabulary(settings.kinds or {}, settings.max_values, settings.max_features)
+        self.clock = Clock(settings.half_life) if settings.half_life is not None and settings.decays else None
+        self.weights: Floats = np.zeros((3, 1))
+        self.moments = Moments()
+        self.counts = Counts()
+
+    @property
+    def slots(self) -> int:
+        """How many slots of the class axes are used."""
+        return len(self.labels.names) + 1
+
+    @property
+    def unit(self) -> float:
+        """What an event of now weighs as it is stored."""
+        return self.clock.unit if self.clock is not None else 1.0
+
+    def reserve(self) -> None:
+        """Make room for every feature, value and class that has a number."""
+        vocabulary, slots = self.vocabulary, self.slots
+        self.weights = grown(self.weights, (3, slots))
+        self.moments.reserve(len(vocabulary.numeric), slots)
+        self.counts.reserve(len(vocabulary.counted), vocabulary.owners, slots)
+
+    def copy(self) -> Self:
+        """Return the same again, to be changed apart."""
+        twin = copy.copy(self)
+        twin.labels, twin.clock = copy.deepcopy(self.labels), copy.deepcopy(self.clock)
+        twin.vocabulary = self.vocabulary.copy()
+        twin.weights = self.weights.copy()
+        twin.moments, twin.counts = copy.deepcopy(self.moments), copy.deepcopy(self.counts)
+        return twin
+
+    def give_priors(self, given: Sequence[tuple[Label, float]]) -> None:
+        """Note the prior probabilities that the user gave."""
+        codes = [self.labels.add(label) for label, _ in given]
+        self.reserve()
+        self.weights[GIVEN] = 0.0
+        for code, (_, share) in zip(codes, given, strict=True):
+            self.weights[GIVEN, code + 1] = share
+
+    def tables(self, settings: Floats) -> Tables:
+        """Return the arrays, with room for all that has a number, as the kernels take them."""
+        self.reserve()
+        counts = self.counts
+        settings[UNIT] = self.unit
+        return Tables(
+            self.weights,
+            self.moments.array,
+            counts.array,
+            counts.totals,
+            counts.distinct,
+            counts.owner,
+            settings,
+            len(self.labels.names),
+        )
+
+    def move(self, landmark: float) -> None:
+        """Move the landmark of the clock, and scale what is stored accordingly."""
+        if self.clock is not None and landmark != self.clock.landmark:
+            factor = self.clock.move(landmark)
+            self.weights[WEIGHT] *= factor
+            self.weights[WEIGHT, self.weights[WEIGHT] < FADED] = 0.0
+            self.moments.fade(factor)
+            self.counts.fade(factor)
+
+    def admit(self, amount: float) -> None:
+        """Give each value that waits for a column that of the least value of its feature, which joins the rare ones.
+
+        Slot 0 of the column goes on from what it was, so that it counts at least the whole weight of its value; a value
+        with more than its share of the feature's weight always has a column.
+
+        Metwally, A., Agrawal, D. and El Abbadi, A. (2005). Efficient computation of frequent and top-k elements in data
+        streams. ICDT.
+
+        Parameters
+        ----------
+        amount
+            The weight of the event that brought the newcomers.
+        """
+        vocabulary, counts = self.vocabulary, self.counts.array
+        newcomers, vocabulary.newcomers = vocabulary.newcomers, []
+        for feature, value, times in newcomers:
+            columns = vocabulary.columns(feature)
+            least = int(columns[counts[columns, 0].argmin()])
+            rare = vocabulary.add_value(feature, None)
+            counts[rare, 1:] += counts[least, 1:]
+            counts[rare, 0] += counts[least, 1:].sum()
+            counts[least, 1:] = 0.0
+            counts[least, 0] += amount * times
+            vocabulary.replace(least, value)
+
+    def add(self, other: Self) -> None:
+        """Add the statistics of another part of the stream.
+
+        Raises ValueError for a feature of two kinds; nothing is changed then.
+
+        Columns of bounded features are merged as by Agarwal, P. K. and others (2012). Mergeable summaries. PODS.
+        """
+        used = other.used()
+        places = self.vocabulary.absorb(other.vocabulary, used)
+        if self.clock is not None and other.clock is not None:
+            clocks = self.clock, other.clock
+            landmark = max((clock.landmark for clock in clocks if clock.newest > -math.inf), default=0.0)
+            newest = max(clock.newest for clock in clocks)
+            if other.clock.landmark != landmark:
+                other = other.copy()
+            self.move(landmark)
+            other.move(landmark)
+            self.clock.restore(landmark, newest)
+        there = np.array([0, *filter(other.has_class, range(1, other.slots))])
+        here = np.array([self.labels.add(other.labels[slot - 1]) + 1 if slot else 0 for slot in there.tolist()])
+        self.reserve()
+        self.weights[:GIVEN, here] += other.weights[:GIVEN, there]
+        numeric, counted, columns = (np.flatnonzero(place >= 0) for place in places)
+        self.moments.add(other.moments.array[np.ix_(numeric, np.arange(3), there)], places.numeric[numeric], here)
+        if self.vocabulary.max_values is not None:
+            self._credit(other, places)
+        self.counts.add(
+            other.counts.array[np.ix_(columns, there)],
+            other.counts.totals[np.ix_(counted, there)],
+            places.columns[columns],
+            places.counted[counted],
+            here,
+        )
+
+    def has_class(self, slot: int) -> bool:
+        """Tell whether anything is left of a class."""
+        return bool(self.weights[:GIVEN, slot].any())
+
+    def _credit(self, other: Self, places: Places) -> None:
+        """Add to slot 0 of the columns that only one of two parts has what the other may have missed of their value."""
+        for feature, here in enumerate(places.counted.tolist()):
+            if here < 0:
+                continue
+            theirs, mine = other.vocabulary.columns(feature), self.vocabulary.columns(here)
+            shared = places.columns[theirs]
+            alone = self.counts.array[mine, 0] == 0.0
+            if None in self.vocabulary.codes[here]:
+                self.counts.array[mine[alone], 0] += self.counts.array[mine[~alone], 0].min(initial=np.inf)
+            if None in other.vocabulary.codes[feature]:
+                ours = np.setdiff1d(mine[~alone], shared)
+                self.counts.array[ours, 0] += other.counts.array[theirs, 0].min(initial=np.inf)
+
+    def used(self) -> Used:
+        """Return which features and columns have any weight."""
+        vocabulary, counts = self.vocabulary, self.counts
+        return Used(
+            self.moments.array[: len(vocabulary.numeric), 0, 0] > 0.0,
+            counts.totals[: len(vocabulary.counted), 0] > 0.0,
+            counts.array[: len(vocabulary.values), 0] > 0.0,
+        )
+
+    def is_empty(self, event: Events, slot: int) -> bool:
+        """Tell whether nothing is left of a class, or of a feature or a value of one encoded event."""
+        starts, features, _, codes = event
+        numbers = features[starts[NUMBERS, 0] : starts[NUMBERS, 1]]
+        tokens = features[starts[TOKENS, 0] : starts[TOKENS, 1]]
+        columns = np.concatenate((codes, tokens))
+        columns = columns[columns >= 0]
+        counted = self.counts.owner[columns]
+        left = (
+            self.weights[WEIGHT, slot],
+            self.moments.array[numbers, 0, 0],
+            self.counts.totals[counted, 0],
+            self.counts.array[columns, 0],
+        )
+        return not all(map(np.all, left))
+
+    def packed(self) -> Self:
+        """Return the same without the classes, features and columns in which nothing is left."""
+        packed = type(self)(self._settings)
+        packed.add(self)
+        return packed
+
+    def bounded(self) -> Self:
+        """Return the same, or where it has more values than the bound allows, with the least of them among the rare."""
+        most = self.vocabulary.max_values
+        if most is None:
+            return self
+        columns_of = map(self.vocabulary.columns, range(len(self.vocabulary.counted)))
+        excess = [(feature, columns) for feature, columns in enumerate(columns_of) if len(columns) > most]
+        for feature, columns in excess:
+            rare = self.vocabulary.add_value(feature, None)
+            self.reserve()
+            counts = self.counts.array
+            least = columns[np.argsort(counts[columns, 0], kind="stable")][: len(columns) - most]
+            counts[rare, 1:] += counts[least, 1:].sum(axis=0)
+            counts[rare, 0] += counts[least, 1:].sum()
+            counts[least] = 0.0
+        return self.packed() if excess else self
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return all that there is: plain values, and arrays cut to what is used."""
+        vocabulary, counts, slots = self.vocabulary, self.counts, self.slots
+        numeric, counted, columns = len(vocabulary.numeric), len(vocabulary.counted), len(vocabulary.values)
+        plain = {
+            "classes": list(self.labels),
+            "features": list(vocabulary.schema().items()),
+            "values": vocabulary.values,
+            "clock": None if self.clock is None else [self.clock.landmark, _or_none(self.clock.newest)],
+        }
+        arrays = {
+            "weights": self.weights[:GIVEN, :slots],
+            "moments": self.moments.array[:numeric, :, :slots],
+            "owner": np.array(vocabulary.owners, dtype=np.int64),
+            "counts": counts.array[:columns, :slots],
+            "totals": counts.totals[:counted, :slots],
+            "distinct": counts.distinct[:counted],
+        }
+        return plain, arrays
+
+    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Make statistics in which nothing has been learned those whose `to_state` this is.
+
+        Raises ValueError for what cannot be.
+        """
+        vocabulary = self.vocabulary
+        for name, kind in plain["features"]:
+            vocabulary.add_feature(name, kind)
+        vocabulary.restore_values(arrays["owner"].tolist(), plain["values"])
+        self.labels = Labels(plain["classes"])
+        self.reserve()
+        _, places = self.to_state()
+        if arrays["weights"].ndim == 1:  # as in version 1: each event weighed 1
+            arrays = {**arrays, "weights": np.stack((arrays["weights"],) * 2)}
+        if len(vocabulary.features) < len(plain["features"]) or len(self.labels.names) < len(plain["classes"]):
+            raise ValueError("a name twice")
+        for key, place in places.items():
+            if arrays[key].shape != place.shape or arrays[key].dtype != place.dtype:
+                raise ValueError(f"{key} of the shape {arrays[key].shape}, not {place.shape}")
+            place[:] = arrays[key]
+        if self.clock is not None:
+            landmark, newest = plain["clock"]
+            self.clock.restore(landmark, -math.inf if newest is None else newest)
+
+
+def _or_none(time: float) -> float | None:
+    return None if math.isinf(time) else time
