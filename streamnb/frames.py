@@ -3,7 +3,7 @@
 Law: a frame means what its rows mean as events; what comes back is of the caller's kind, under the caller's index.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -59,3 +59,16 @@ def series(values: Sequence[Any], like: Any) -> Any:
     if len(set(map(type, values))) > 1 and not frame.implementation.is_pandas_like():
         values = [str(value) for value in values]
     return to_native_series(values, name=None, like=frame)
+
+
+def table(columns: Mapping[str, Sequence[Any]], backend: str | None) -> Any:
+    """Return columns as a data frame: pandas's where it is installed, or else polars's, unless a backend is named.
+
+    Raises ImportError, saying what to install, where there is none.
+    """
+    for name in ("pandas", "polars") if backend is None else (backend,):
+        try:
+            return nw.from_dict(dict(columns), backend=name).to_native()
+        except ModuleNotFoundError:
+            continue
+    raise ImportError(f"a data frame needs {backend or 'pandas or polars'}: install it")

@@ -20,6 +20,8 @@ from streamnb.bags import TOKENS, Tokenizer, Tokens
 from streamnb.batch import Batch, as_batch, as_weights, part_of
 from streamnb.encoder import Encoder
 from streamnb.events import Event
+from streamnb.explain import Explanation, name_shares
+from streamnb.features import alike, ranking, stats_of, table_of
 from streamnb.labels import NO_LABEL, Label, as_label, by_label
 from streamnb.settings import Bags, Prior, Settings
 from streamnb.statistics import Statistics
@@ -225,6 +227,75 @@ class NaiveBayes(base.MiniBatchClassifier):
         self._encoder.bad_values -= bad
         if self.statistics.is_empty(event, code + 1):
             self._take(self.statistics.packed(), self._encoder.bad_values)
+
+    def explain_one(
+        self, x: Event, label: Any = None, against: Any = None, *, cells: bool = False
+    ) -> Explanation | None:
+        """Return why one class is more probable than another; None where nothing has been learned.
+
+        Parameters
+        ----------
+        label, against
+            The two classes; None for the most probable, and for the most probable of the others.
+        cells
+            Whether every value is a cell of text, as in CSV.
+
+        Raises ValueError for what is no class.
+        """
+        chosen = -1 if label is None else self._code(label)
+        rival = -1 if against is None else self._code(against)
+        if not self.learned:
+            return None
+        labels = self._labels.names
+        if len(labels) == 1:
+            return Explanation(labels[0], None, 0.0, [])
+        encoded = self._encode_cells(x) if cells else self._encoder.encode_one(x, learn=False)
+        shares = np.empty(1 + len(encoded[1]) + len(encoded[3]))
+        chosen, rival = kernels.explain(*self._tables, *encoded, chosen, rival, shares)
+        prior, *rest = shares.tolist()
+        return Explanation(labels[chosen], labels[rival], prior, name_shares(self._vocabulary, encoded, x, rest))
+
+    def _encode_cells(self, x: Event) -> Events:
+        return next(self._encoder.encode([x], np.zeros(1, dtype=np.bool_), True, Counter()))
+
+    def feature_stats(self, feature: FeatureName | None = None, label: Any = None, backend: str | None = None) -> Any:
+        """Return what a feature was in a class or, without one, a data frame of all features in all classes.
+
+        Parameters
+        ----------
+        feature, label
+            A feature and a class: the answer is then a `FeatureStats`.
+        backend
+            What frame to make, such as "pandas" or "polars"; whichever is installed if None.
+
+        Raises ValueError for what was never learned.
+        """
+        if feature is None:
+            return frames.table(table_of(self.statistics, self.settings), backend)
+        return stats_of(self.statistics, feature, as_label(label))
+
+    def feature_ranking(self) -> list[tuple[FeatureName, float]]:
+        """Return the features, the one that tells most of the label first, with what it tells in bits.
+
+        That is the mutual information of feature and label, from the tables alone.
+
+        >>> model = NaiveBayes()
+        >>> for color, size in (("red", 1), ("green", 5), ("red", 2), ("green", 4)):
+        ...     model.learn_one({"color": color, "shape": "round"}, color == "red")
+        >>> [(name, round(bits, 2)) for name, bits in model.feature_ranking()]
+        [('color', 0.19), ('shape', 0.0)]
+        """
+        return ranking(self.statistics, self.settings)
+
+    def similar_features(self) -> list[list[FeatureName]]:
+        """Return groups of features that tell the classes apart alike: copies, whose evidence counts once for each."""
+        return alike(self.statistics, self.settings)
+
+    def _code(self, label: Any) -> int:
+        code = self._labels.find(as_label(label))
+        if code is None:
+            raise ValueError(f"{label!r} is not one of the classes, which are {self.classes!r:.200}")
+        return code
 
     @classmethod
     def merge(cls, models: Iterable[Self]) -> Self:

@@ -1,0 +1,166 @@
+"""Why a class was chosen: each feature's share of the log odds against another class.
+
+Law: the prior and the shares add up to the difference of the two classes' scores.
+"""
+
+import html
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from streamnb.arrays import Events
+from streamnb.events import Event, flatten
+from streamnb.labels import Label
+from streamnb.values import FeatureName
+from streamnb.vocabulary import Vocabulary
+
+OTHER_TOKENS = "(rare or unseen tokens)"
+"""What stands for the tokens of a bag that have no column of their own."""
+
+ABSENT_TOKENS = "(tokens that are absent)"
+"""What stands for the tokens of the vocabulary that a bag does not have, where that counts."""
+
+
+class Share(NamedTuple):
+    """What one value of an event, or one token of a bag, adds to the log odds."""
+
+    feature: FeatureName
+    value: Any
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why `label` rather than `against`, which is None where there is no other class.
+
+    `prior` is what the classes' frequencies add to the log odds, `shares` what the features do, the largest first.
+
+    Examples
+    --------
+    >>> from streamnb import NaiveBayes
+    >>> model = NaiveBayes()
+    >>> for size, color, label in ((1, "red", "apple"), (9, "green", "melon"), (2, "green", "apple")):
+    ...     model.learn_one({"size": size, "color": color}, label)
+    >>> print(model.explain_one({"size": 1.5, "color": "green"}))
+    apple rather than melon: log odds 3.99
+      +3.70  size = 1.5
+      +0.69  (prior)
+      -0.41  color = 'green'
+    """
+
+    label: Label
+    against: Label | None
+    prior: float
+    shares: list[Share]
+
+    @property
+    def score(self) -> float:
+        """The log odds: the exact sum of the prior and all shares, rounded once; NaN for infinity against infinity."""
+        try:
+            return math.fsum([self.prior, *(share.share for share in self.shares)])
+        except ValueError:  # shares of +inf and -inf, where smoothing is off
+            return math.nan
+
+    def by_feature(self) -> dict[FeatureName, float]:
+        """Return the share of each feature, its tokens taken together, the largest first."""
+        sums: dict[FeatureName, float] = {}
+        for feature, _, share in self.shares:
+            sums[feature] = sums.get(feature, 0.0) + share
+        return dict(sorted(sums.items(), key=lambda item: -abs(item[1])))
+
+    def plot(self, top: int = 10, ax: Any = None) -> Any:
+        """Draw the largest shares as bars; return matplotlib's axes. Needs the extra `plot`.
+
+        Parameters
+        ----------
+        top
+            How many to draw, the prior among them.
+        ax
+            Axes to draw on; new ones if None.
+        """
+        if ax is None:
+            from matplotlib import pyplot  # noqa: PLC0415 - an extra, and slow to import
+
+            _, ax = pyplot.subplots()
+        names, shares = zip(*reversed(self._bars(top)), strict=True)
+        ax.barh(range(len(names)), shares, color=["tab:blue" if share > 0 else "tab:red" for share in shares])
+        ax.set_yticks(range(len(names)), names)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_xlabel("share of the log odds")
+        ax.set_title(self._title())
+        return ax
+
+    def __str__(self) -> str:
+        lines = [f"  {share:+.2f}  {name}" for name, share in self._bars(len(self.shares) + 1)]
+        return "\n".join([self._title(), *lines])
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        bars = self._bars(20)
+        largest = max((abs(share) for _, share in bars if math.isfinite(share)), default=0.0) or 1.0
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td style='text-align:right'>{share:+.2f}</td><td><div style='height:1em;"
+            f"width:{min(abs(share) / largest, 1):.0%};background:{'#4878cf' if share > 0 else '#d65f5f'}'></div></td></tr>"
+            for name, share in bars
+        )
+        return f"<table style='min-width:30em'><caption>{html.escape(self._title())}</caption>{rows}</table>"
+
+    def _title(self) -> str:
+        if self.against is None:
+            return f"{self.label}, the only class"
+        return f"{self.label} rather than {self.against}: log odds {self.score:.2f}"
+
+    def _bars(self, top: int) -> list[tuple[str, float]]:
+        bars = [(f"{feature} = {value!r:.40}", share) for feature, value, share in self.shares]
+        bars.append(("(prior)", self.prior))
+        return sorted(bars, key=lambda bar: -abs(bar[1]))[:top]
+
+
+def name_shares(vocabulary: Vocabulary, encoded: Events, event: Event, shares: Sequence[float]) -> list[Share]:
+    """Return the shares of one event's values in the order of the event as encoded, the largest first.
+
+    Parameters
+    ----------
+    encoded, event
+        The event, encoded and as it came.
+    shares
+        One for each number, category and token, as `kernels.explain` sets them.
+    """
+    starts, features, values, codes = encoded
+    (_, numbers), (_, categories), (first, last) = starts.tolist()
+    whose, what = features.tolist(), values.tolist()
+    named = list(map(Share, map(vocabulary.numeric.__getitem__, whose[:numbers]), what, shares))
+    if categories:
+        named += _of_categories(vocabulary, codes.tolist(), event, shares[numbers:])
+    if first < last:
+        named += _of_tokens(vocabulary, whose[first:last], what[first:last], shares[numbers + categories :])
+    named.sort(key=_size)
+    return named
+
+
+def _of_categories(
+    vocabulary: Vocabulary, codes: Sequence[int], event: Event, shares: Sequence[float]
+) -> Iterator[Share]:
+    owners = [vocabulary.owners[code] if code >= 0 else -code - 1 for code in codes]
+    names = [vocabulary.counted[owner] for owner in owners]
+    found = event if all(map(event.__contains__, names)) else flatten(event, vocabulary.bags)[0]
+    return map(Share, names, map(found.__getitem__, names), shares)
+
+
+def _of_tokens(
+    vocabulary: Vocabulary, codes: Sequence[int], often: Sequence[float], shares: Sequence[float]
+) -> Iterator[Share]:
+    name: FeatureName = ""
+    for code, times, share in zip(codes, often, shares, strict=True):
+        value: Any = OTHER_TOKENS
+        if times == 0.0:
+            name, value = vocabulary.counted[-code - 1], ABSENT_TOKENS
+        elif code >= 0 and vocabulary.values[code] is not None:
+            value = vocabulary.values[code]
+        if times > 0.0 or share != 0.0:
+            yield Share(name, value, share)
+
+
+def _size(share: Share) -> float:
+    return -abs(share.share)

@@ -1,0 +1,197 @@
+"""What the features tell, from the tables alone: statistics by class, information about the label, likely copies.
+
+Law: nothing is changed, and weights are as of now.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from streamnb.arrays import WEIGHT, Floats
+from streamnb.kernels import pooled_variance
+from streamnb.labels import Label
+from streamnb.settings import Settings
+from streamnb.statistics import Statistics
+from streamnb.values import Category, FeatureName
+
+_NODES, _MASSES = np.polynomial.hermite_e.hermegauss(48)  # to integrate over a Gaussian
+_ALIKE = 0.02  # of what features tell: as far apart as they may be to be taken for copies
+_LITTLE = 1e-3  # bits; of features that tell less, none is taken for a copy
+
+
+@dataclass(frozen=True)
+class FeatureStats:
+    """What a feature was in a class: of numbers, weight, mean and variance; of values, weight and counts.
+
+    `var` is the unbiased variance, 0 for less than two observations, `var_population` the one that divides by n.
+    """
+
+    feature: FeatureName
+    label: Label
+    n: float
+    mean: float
+    var: float
+    var_population: float
+    counts: Mapping[Category | None, float]
+
+
+def stats_of(statistics: Statistics, feature: FeatureName, label: Label) -> FeatureStats:
+    """Return the statistics of a feature in a class.
+
+    Raises ValueError for a feature or a class that was never learned.
+    """
+    vocabulary, unit = statistics.vocabulary, statistics.unit
+    code = statistics.labels.find(label)
+    if feature not in vocabulary.features:
+        raise ValueError(f"the feature {feature!r} was never learned")
+    if code is None:
+        raise ValueError(f"the class {label!r} was never learned")
+    kind, number = vocabulary.features[feature]
+    if kind == "numeric":
+        weight, mean, squares = statistics.moments.array[number, :, code + 1].tolist()
+        n, squares = weight / unit, squares / unit
+        var = squares / (n - 1) if n > 1 else 0.0
+        return FeatureStats(feature, label, n, mean, var, squares / n if n else 0.0, {})
+    counts = {
+        vocabulary.values[column]: float(statistics.counts.array[column, code + 1]) / unit
+        for column in vocabulary.codes[number].values()
+    }
+    n = float(statistics.counts.totals[number, code + 1]) / unit
+    return FeatureStats(feature, label, n, math.nan, math.nan, math.nan, counts)
+
+
+def table_of(statistics: Statistics, settings: Settings) -> dict[str, list[Any]]:
+    """Return columns of a table with a row for each feature and class."""
+    bits = dict(ranking(statistics, settings))
+    rows = [
+        (name, kind, stats_of(statistics, name, label), bits[name])
+        for name, kind in statistics.vocabulary.schema().items()
+        for label in statistics.labels
+    ]
+    return {
+        "feature": [name for name, *_ in rows],
+        "kind": [kind for _, kind, *_ in rows],
+        "class": [stats.label for *_, stats, _ in rows],
+        "n": [stats.n for *_, stats, _ in rows],
+        "mean": [stats.mean for *_, stats, _ in rows],
+        "var": [stats.var for *_, stats, _ in rows],
+        "values": [len(stats.counts) for *_, stats, _ in rows],
+        "information": [information for *_, information in rows],
+    }
+
+
+def ranking(statistics: Statistics, settings: Settings) -> list[tuple[FeatureName, float]]:
+    """Return the features with the mutual information, in bits, of their value and the label; the largest first.
+
+    The distributions are those that the model scores with, smoothed and with the variance prior; those of a bag are of
+    one token. A feature that only some events have tells that share of the events only.
+
+    Cover, T. M. and Thomas, J. A. (2006). Elements of Information Theory, chapter 2. Wiley.
+    """
+    vocabulary, everything = statistics.vocabulary, statistics.weights[WEIGHT, 0]
+    bits = []
+    for name, (kind, number) in vocabulary.features.items():
+        if kind == "numeric":
+            weight = statistics.moments.array[number, 0, 0]
+            information = _of_numbers(statistics, settings, number)
+        else:
+            weight = everything if kind != "categorical" else statistics.counts.totals[number, 0]
+            information = _of_values(statistics, settings, number)
+        bits.append((name, information * float(min(weight / everything, 1.0)) if everything else 0.0))
+    return sorted(bits, key=lambda pair: -pair[1])
+
+
+def _of_values(statistics: Statistics, settings: Settings, feature: int) -> float:
+    columns = np.array(list(statistics.vocabulary.codes[feature].values()), dtype=np.int64)
+    totals = statistics.counts.totals[feature, 1 : statistics.slots]
+    classes = np.flatnonzero(totals > 0.0)
+    counts = statistics.counts.array[np.ix_(columns, classes + 1)] + settings.smoothing * statistics.unit
+    if counts.size == 0:
+        return 0.0
+    given = counts / counts.sum(axis=0)
+    priors = totals[classes] / totals[classes].sum()
+    return _information(given, priors, given @ priors)
+
+
+def _of_numbers(statistics: Statistics, settings: Settings, feature: int) -> float:
+    means, deviations, priors = _gaussians(statistics, settings, feature)
+    if not len(priors):
+        return 0.0
+    points = means[:, None] + deviations[:, None] * _NODES  # [class, node]
+    masses = _MASSES / _MASSES.sum()
+    distances = (points[:, :, None] - means) / deviations
+    densities = np.exp(-0.5 * distances**2) / deviations  # [class that the point is of, node, class]
+    own = np.exp(-0.5 * _NODES**2)[None, :] / deviations[:, None]
+    inside = np.log2(own / (densities @ priors))
+    return max(float(priors @ (inside @ masses)), 0.0)
+
+
+def _gaussians(statistics: Statistics, settings: Settings, feature: int) -> tuple[Floats, Floats, Floats]:
+    """Return mean, standard deviation and share of each class that has a numeric feature; nothing for a constant one."""
+    unit, moments = statistics.unit, statistics.moments.array
+    pooled = pooled_variance(moments, feature, statistics.slots - 1, unit)
+    weights, means, squares = moments[feature, :, 1 : statistics.slots]
+    there = weights > 0.0
+    if pooled <= 0.0:
+        there = np.zeros_like(there)
+    prior = max(settings.variance_prior, 1e-9) * unit
+    deviations = np.sqrt((squares[there] + prior * pooled) / (weights[there] + prior))
+    scale = math.sqrt(pooled) if pooled > 0.0 else 1.0  # free of the unit of the feature
+    return means[there] / scale, deviations / scale, weights[there] / weights[there].sum()
+
+
+def _information(given: Floats, priors: Floats, mixture: Floats) -> float:
+    """Return the mutual information, in bits, of a class with some prior and a value [value, class] given it."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(given > 0.0, given * np.log2(given / mixture[:, None]), 0.0)
+    return max(float(terms.sum(axis=0) @ priors), 0.0)
+
+
+def alike(statistics: Statistics, settings: Settings) -> list[list[FeatureName]]:
+    """Return groups of features that tell the classes apart in the same way, and so are likely to be copies.
+
+    Naive Bayes counts the evidence of copies once for each. Numeric features are alike if their means and variances by
+    class, on a scale of their own, are within two hundredths of what they tell; others if their tables of counts are
+    the same but for the names of their values. Features that tell next to nothing are not compared.
+    """
+    vocabulary = statistics.vocabulary
+    telling = {name for name, bits in ranking(statistics, settings) if bits > _LITTLE}
+    groups: list[tuple[Any, list[FeatureName]]] = []
+    for number, name in enumerate(vocabulary.numeric):
+        if name in telling:
+            _join(groups, name, _profile(statistics, number), _near)
+    counted: list[tuple[Any, list[FeatureName]]] = []
+    for number, name in enumerate(vocabulary.counted):
+        if name in telling:
+            columns = np.array(list(vocabulary.codes[number].values()), dtype=np.int64)
+            counts = statistics.counts.array[columns, 1 : statistics.slots]
+            _join(counted, name, counts[np.lexsort(counts.T)], np.array_equal)
+    return [names for _, names in groups + counted if len(names) > 1]
+
+
+def _profile(statistics: Statistics, feature: int) -> Floats:
+    """Return how the classes of a numeric feature differ: means and log variances, on the scale of the feature."""
+    weights, means, squares = statistics.moments.array[feature, :, : statistics.slots]
+    safe = np.maximum(weights, np.finfo(np.float64).tiny)
+    variances = squares / safe
+    overall = max(variances[0], np.finfo(np.float64).tiny)
+    shifts = np.where(weights[1:] > 0.0, (means[1:] - means[0]) / math.sqrt(overall), 0.0)
+    first = shifts[np.abs(shifts).argmax()] if len(shifts) else 1.0
+    spreads = np.where(weights[1:] > 0.0, variances[1:] / overall - 1.0, 0.0)
+    profile: Floats = np.concatenate((shifts * (-1.0 if first < 0.0 else 1.0), spreads, weights / safe[0] - 1.0))
+    return profile
+
+
+def _near(profile: Floats, other: Floats) -> bool:
+    return bool(np.linalg.norm(profile - other) <= _ALIKE * np.linalg.norm(profile[: 2 * len(profile) // 3]))
+
+
+def _join(groups: list[tuple[Any, list[FeatureName]]], name: FeatureName, profile: Any, is_near: Any) -> None:
+    for leader, names in groups:
+        if is_near(leader, profile):
+            names.append(name)
+            return
+    groups.append((profile, [name]))
