@@ -14,13 +14,14 @@ from typing import Literal as LiteralType
 
 import click
 
-from consumers.config import Config, Setting, load, settings
+from consumers.config import FIELD_SETTINGS, SCORE_SETTINGS, Config, Setting, load, settings
 from consumers.errors import InterruptedRunError, RefusalError
 
 _ALL = {setting.name for setting in settings()}
 _STATE_ONLY = {"snapshots", "keep_snapshots", "snapshot_records", "snapshot_seconds"}
-_EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters"}
-_PREDICTED = {"inputs", "format", "label", "id", "ignore", "output", "dead_letters", "max_record_bytes"}
+_EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters", "explain"}
+_READ = {"inputs", "format", "max_record_bytes", *FIELD_SETTINGS}
+_PREDICTED = {*_READ, *SCORE_SETTINGS, "output", "dead_letters", "explain"}
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -61,7 +62,11 @@ def _flag(setting: Setting) -> Callable[[_Command], _Command]:
 
 def _config(file: str | None, flags: dict[str, Any]) -> Config:
     """Return the settings of a file with the flags that were given laid over them."""
-    return load(file, {name: value for name, value in flags.items() if value is not None and value != ()})
+    return load(file, _given(flags))
+
+
+def _given(flags: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in flags.items() if value is not None and value != ()}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -79,7 +84,7 @@ def run(file: str | None, **flags: Any) -> None:
 
 
 @cli.command()
-@_configured(_ALL - {"output"})
+@_configured(_ALL - {"output", "explain"})
 def train(file: str | None, **flags: Any) -> None:
     """Learn and measure; write no predictions."""
     _run(_config(file, flags), emit=False)
@@ -111,7 +116,7 @@ def predict(snapshot: str, file: str | None, **flags: Any) -> None:
     from consumers import programs, report
 
     config, console = _config(file, flags), _console()
-    given = {name for name, value in flags.items() if value}
+    given = set(_given(flags))
     state = programs.predict(config, console, snapshot, given)
     report.show_report(console, report.summary(state), config.label)
     _where(console, {"predictions": config.output}, config)
@@ -136,7 +141,8 @@ def evaluate(file: str | None, as_json: bool, **flags: Any) -> None:
 @click.argument("snapshot")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--top", default=5, show_default=True, type=click.IntRange(min=0), help="Values to show of a feature.")
-def inspect(snapshot: str, as_json: bool, top: int) -> None:
+@click.option("--feature", help="The one feature to show.")
+def inspect(snapshot: str, as_json: bool, top: int, feature: str | None) -> None:
     """Show what is in SNAPSHOT, a file or a folder of them."""
     from consumers import report
     from consumers.snapshots import read_snapshot
@@ -144,7 +150,10 @@ def inspect(snapshot: str, as_json: bool, top: int) -> None:
     from streamnb.describe import describe
 
     state, recorded, lengths = read_snapshot(snapshot, State.from_bytes, _console().print)
-    described = describe(state.model, top)
+    try:
+        described = describe(state.model, top, feature)
+    except ValueError as error:
+        raise RefusalError(str(error)) from error
     positions = [
         {"stream": stream, "partition": partition, "offset": offset}
         for (stream, partition), offset in state.positions.items()
@@ -155,9 +164,57 @@ def inspect(snapshot: str, as_json: bool, top: int) -> None:
         return
     console = _console(stderr=False)
     report.show_model(console, described)
+    if feature is not None:
+        return
     report.show_report(console, report.summary(state), recorded.get("label", "label"))
     for place in positions:
         console.print(f"position: {report.printable(place['stream'])}, next offset {place['offset']:,}")
+
+
+@cli.command()
+@click.argument("snapshots", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, help="The file to write the merged snapshot to.")
+def merge(snapshots: tuple[str, ...], output: str) -> None:
+    """Merge SNAPSHOTS, files or folders of them, into the model that would have learned what each of them did."""
+    from consumers import edit
+
+    state = edit.merge(snapshots, output, _console())
+    _console().print(f"{output}: {len(snapshots)} snapshots merged, {state.model.learned:,} events learned")
+
+
+@cli.command()
+@click.argument("snapshot")
+@_configured(_READ | {"dead_letters"})
+def unlearn(snapshot: str, file: str | None, **flags: Any) -> None:
+    """Take events back out of SNAPSHOT, a file or a folder of them: what is left is as if they had never come.
+
+    Label, weight and time of each event have to be those it was learned with. In a folder, older snapshots, which still
+    hold the events, are removed.
+    """
+    from consumers import edit
+
+    config, console = _config(file, {"dead_letters": "not-unlearned.jsonl", **_given(flags)}), _console()
+    given = set(_given(flags))
+    taken_back, reasons = edit.unlearn(snapshot, config, console, given)
+    console.print(f"{snapshot}: {taken_back:,} events unlearned")
+    for reason, count in reasons.most_common():
+        console.print(f"not unlearned, {reason}: {count:,} (in {config.dead_letters})")
+    if reasons:
+        sys.exit(1)
+
+
+@cli.command()
+@click.argument("snapshot")
+@click.argument("event")
+@click.option("--label", help="The class to explain, as JSON or text.  [default: the most probable]")
+@click.option("--against", help="The class to compare it with.  [default: the most probable of the others]")
+@click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
+def explain(snapshot: str, event: str, label: str | None, against: str | None, as_json: bool) -> None:
+    """Tell why SNAPSHOT, a file or a folder of them, gives EVENT, a JSON object (- for standard input), its class."""
+    from consumers import programs
+
+    explanation = programs.explain(snapshot, event, label, against, _console())
+    click.echo(json.dumps(programs.as_plain(explanation)) if as_json else str(explanation))
 
 
 @cli.command("config")

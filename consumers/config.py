@@ -15,7 +15,7 @@ from msgspec import Meta
 from consumers.errors import ConfigError
 
 Names = tuple[str, ...]
-Kind = Literal["numeric", "categorical"]  # as in streamnb.values, which help need not wait for
+Kind = Literal["numeric", "categorical", "bag", "text"]  # as in streamnb.values, which help need not wait for
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,11 +33,17 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         "label"
     )
     id: Annotated[str, Meta(min_length=1, description="The key of the id that goes with the prediction.")] = "id"
+    weight: Annotated[str, Meta(description="The key of the weight of an event; without one, each weighs 1.")] = ""
+    time: Annotated[
+        str, Meta(description="The key of the time of an event, in seconds or as ISO 8601; half_life needs none.")
+    ] = ""
     ignore: Annotated[Names, Meta(description="Keys to leave out; dots lead into nested objects.")] = ()
     numeric: Annotated[Names, Meta(description="Features declared numeric; text may stand for their numbers.")] = ()
     categorical: Annotated[
         Names, Meta(description="Features declared categorical, such as codes that look like numbers.")
     ] = ()
+    bag: Annotated[Names, Meta(description="Features declared bags: lists of strings, or objects of counts.")] = ()
+    text: Annotated[Names, Meta(description="Features declared text, which is cut into tokens.")] = ()
     output: Annotated[str, Meta(min_length=1, description="Where predictions go; - is standard output.")] = (
         "predictions.jsonl"
     )
@@ -65,27 +71,50 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         float, Meta(ge=0, le=1e12, description="What is added to the number of events of each class in its prior.")
     ] = 0.0
 
+    bags: Annotated[
+        Literal["multinomial", "complement", "bernoulli"],
+        Meta(description="What tokens say: how often they come, how unlike the other classes, or whether they come."),
+    ] = "multinomial"
+    tokenizer: Annotated[
+        str, Meta(description="A regular expression for the tokens of text; without one, words and marks.")
+    ] = ""
+    prior: Annotated[
+        Literal["observed", "uniform"], Meta(description="What classes are expected to be: as observed, or all alike.")
+    ] = "observed"
+    priors: Annotated[
+        Names, Meta(description="Given priors, each as LABEL=PROBABILITY; a label is JSON where it can be, else text.")
+    ] = ()
+    classes: Annotated[
+        Names, Meta(description="Classes known before the first event; each is JSON where it can be, else text.")
+    ] = ()
+    half_life: Annotated[
+        float, Meta(ge=0, description="Events (or with time, seconds) after which an event counts half; 0 is never.")
+    ] = 0.0
+    max_values: Annotated[
+        int, Meta(ge=0, le=2**40, description="Values of a feature that are kept apart; rare ones share. 0 is all.")
+    ] = 0
+    max_features: Annotated[
+        int, Meta(ge=0, le=2**40, description="Features that are learned; later ones are left out. 0 is all.")
+    ] = 0
+    explain: Annotated[int, Meta(ge=0, le=2**20, description="How many reasons each prediction is given.")] = 0
+
     def kinds(self) -> dict[str | int, Kind]:
         """Return the declared kinds by feature."""
-        declared: dict[str | int, Kind] = dict.fromkeys(self.numeric, "numeric")
-        return declared | dict.fromkeys(self.categorical, "categorical")
+        kinds: tuple[Kind, ...] = ("numeric", "categorical", "bag", "text")
+        return {feature: kind for kind in kinds for feature in getattr(self, kind)}
 
     def state_settings(self) -> dict[str, Any]:
         """Return the settings that a learned state depends on: a snapshot fits only the same."""
         return {name: getattr(self, name) for name in STATE_SETTINGS}
 
 
-STATE_SETTINGS = (
-    "label",
-    "id",
-    "ignore",
-    "numeric",
-    "categorical",
-    "smoothing",
-    "variance_prior",
-    "unbiased",
-    "prior_smoothing",
+FIELD_SETTINGS = ("label", "id", "weight", "time", "ignore")
+SCORE_SETTINGS = ("smoothing", "variance_prior", "unbiased", "prior", "priors", "prior_smoothing")
+LEARN_SETTINGS = (
+    *("numeric", "categorical", "bag", "text", "bags", "tokenizer"),
+    *("classes", "half_life", "max_values", "max_features"),
 )
+STATE_SETTINGS = (*FIELD_SETTINGS, *SCORE_SETTINGS, *LEARN_SETTINGS)
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -146,8 +175,8 @@ def check(values: Mapping[str, Any]) -> Config:
 
 def _check_names(config: Config) -> None:
     """Raise ConfigError where one name is given two parts to play."""
-    parts = [("label", (config.label,)), ("id", (config.id,)), ("ignore", config.ignore)]
-    parts += [("numeric", config.numeric), ("categorical", config.categorical)]
+    parts = [(name, (getattr(config, name),)) for name in ("label", "id", "weight", "time") if getattr(config, name)]
+    parts += [(name, getattr(config, name)) for name in ("ignore", "numeric", "categorical", "bag", "text")]
     seen: dict[str, str] = {}
     for part, names in parts:
         for name in names:

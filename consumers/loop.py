@@ -8,28 +8,21 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count, repeat
-from operator import methodcaller
 from typing import Any
 
+import numpy as np
+
 from consumers.errors import FileError, InterruptedRunError
+from consumers.fields import Fields, Taken, bad_labels, bury, take
 from consumers.formats import dead_letter_line, prediction_lines
 from consumers.interrupts import Interrupts
-from consumers.records import NOT_A_LABEL, Batch, DeadLetter, Position, Prediction, Sink, Source, Store
+from consumers.records import Batch, Position, Prediction, Sink, Source, Store
 from consumers.state import State
 from streamnb.arrays import Floats
-from streamnb.labels import Label, Labels, as_label
-from streamnb.values import is_nan
+from streamnb.explain import Share
+from streamnb.labels import Label, Labels
 
-_STRUCTURES = {dict, list}  # no id
-
-
-@dataclass(frozen=True)
-class Fields:
-    """Which keys of an event are its label and its id, and which are to be left out."""
-
-    label: str
-    id: str
-    ignore: tuple[str, ...] = ()
+Reasons = list[Share]
 
 
 @dataclass(frozen=True)
@@ -55,6 +48,8 @@ class Loop:
         Which keys of an event are its label and its id.
     learn
         Whether labels are learned, or only measured.
+    explain
+        How many reasons each prediction is given.
     predictions, dead_letters
         Where they go; None for nowhere.
     store, settings, policy
@@ -73,6 +68,7 @@ class Loop:
         fields: Fields,
         *,
         learn: bool,
+        explain: int,
         predictions: Sink | None,
         dead_letters: Sink | None,
         store: Store | None,
@@ -85,6 +81,7 @@ class Loop:
         self._state = state
         self._fields = fields
         self._learn = learn
+        self._explain = explain
         self._predictions = predictions
         self._dead_letters = dead_letters
         self._store = store
@@ -137,24 +134,27 @@ class Loop:
         """Take one batch all the way."""
         state = self._state
         state.tally.records += len(batch.events) + len(batch.dead)
-        ids, labels = self._take(batch)
+        taken = take(self._fields, batch)
+        if self._explain:  # events go one by one then, and what is wrong has to be found before the first
+            taken = bury(batch, taken, bad_labels(taken.labels))
         known, learned = len(state.model.classes), state.model.learned
         try:
-            probabilities, chosen = self._predict(batch, labels)
+            probabilities, chosen, reasons = self._predict(batch, taken)
         except ValueError:  # one of the labels cannot be a class; nothing has been learned or measured yet
-            ids, labels = _bury_bad_labels(batch, ids, labels)
-            probabilities, chosen = self._predict(batch, labels)
+            taken = bury(batch, taken, bad_labels(taken.labels))
+            probabilities, chosen, reasons = self._predict(batch, taken)
         if self._predictions is not None:
-            to_learn = self._to_learn(labels)
+            to_learn = self._to_learn(taken)
             answers = [*state.model.classes, None]  # the last for -1: no answer
             columns = (
-                ids,
+                taken.ids,
                 map(answers.__getitem__, chosen),
                 _shares(probabilities, state.model.classes, known, to_learn),
                 repeat(batch.position.stream),
                 repeat(batch.position.partition),
                 batch.offsets,
                 _learned_before(to_learn, learned),
+                *reasons,
             )
             self._predictions.write(prediction_lines(list(map(Prediction, *columns))))
         if self._dead_letters is not None:
@@ -163,67 +163,48 @@ class Loop:
         state.tally.dead.update(letter.reason for letter in batch.dead)
         state.positions[batch.position.stream, batch.position.partition] = batch.position.offset
 
-    def _take(self, batch: Batch) -> tuple[list[Any], list[Any]]:
-        """Take the id and the label out of each event, and what is to be ignored; return the ids and the labels."""
-        fields = self._fields
-        ids = _pop(batch.events, fields.id)
-        if not _STRUCTURES.isdisjoint(map(type, ids)):
-            ids = [None if type(id_) in _STRUCTURES else id_ for id_ in ids]
-        labels = _pop(batch.events, fields.label)
-        if float in set(map(type, labels)):
-            labels = [None if is_nan(label) else label for label in labels]
-        for name in fields.ignore:
-            _pop(batch.events, name)
-        return ids, labels
+    def _predict(self, batch: Batch, taken: Taken) -> tuple[Floats, list[int], list[list[Reasons]]]:
+        """Predict, measure and learn; return probabilities [event, class], the class chosen, and a column of reasons.
 
-    def _predict(self, batch: Batch, labels: list[Any]) -> tuple[Floats, list[int]]:
-        """Predict, measure and learn; return probabilities [event, class] and the class chosen for each event.
-
-        Raises ValueError, before anything is changed, for a label that cannot be a class.
+        Without reasons to give there is no column. Raises ValueError, before anything is changed, for a label that
+        cannot be a class.
         """
-        state = self._state
+        state, model = self._state, self._state.model
         bad_values: Counter[str | int] = Counter()
-        probabilities = state.model.test_then_train(
-            batch.events, self._to_learn(labels), cells=batch.cells, bad_values=bad_values
-        )
-        chosen = state.measures.update(probabilities, state.model.classes, labels)
+        reasons: list[list[Reasons]] = []
+        if self._explain:
+            each, probabilities = self._one_by_one(batch, taken, bad_values)
+            reasons.append(each)
+        else:
+            columns = batch.events, self._to_learn(taken), taken.weights, taken.times
+            probabilities = model.test_then_train(*columns, cells=batch.cells, bad_values=bad_values)
+        chosen = state.measures.update(probabilities, model.classes, taken.labels)
         state.tally.bad_values.update(bad_values)
-        return probabilities, chosen
+        return probabilities, chosen, reasons
 
-    def _to_learn(self, labels: list[Any]) -> list[Any]:
+    def _one_by_one(self, batch: Batch, taken: Taken, bad_values: Counter[str | int]) -> tuple[list[Reasons], Floats]:
+        """Explain each event before it is predicted and learned; return reasons, and probabilities [event, class]."""
+        model, to_learn = self._state.model, self._to_learn(taken)
+        reasons, rows = [], []
+        for place, event in enumerate(batch.events):
+            explanation = model.explain_one(event, cells=batch.cells)
+            reasons.append(explanation.shares[: self._explain] if explanation else [])
+            one = slice(place, place + 1)
+            weights, times = (None if column is None else column[one] for column in (taken.weights, taken.times))
+            columns = [event], to_learn[one], weights, times
+            rows.append(model.test_then_train(*columns, cells=batch.cells, bad_values=bad_values)[0])
+        probabilities = np.zeros((len(rows), len(model.classes)))
+        for place, row in enumerate(rows):
+            probabilities[place, : len(row)] = row
+        return reasons, probabilities
+
+    def _to_learn(self, taken: Taken) -> list[Any]:
         """Return what of the labels is learned, and not only measured."""
-        return labels if self._learn else [None] * len(labels)
-
-
-def _pop(events: Sequence[dict[str, Any]], name: str) -> list[Any]:
-    """Take the value of a name out of each event, None where there is none; dots lead into nested objects."""
-    if "." not in name:
-        return list(map(methodcaller("pop", name, None), events))
-    return [_pop_nested(event, name) for event in events]
-
-
-def _pop_nested(event: dict[str, Any], name: str) -> Any:
-    if name in event:
-        return event.pop(name)
-    head, dot, rest = name.partition(".")
-    inner = event.get(head) if dot else None
-    return _pop_nested(inner, rest) if isinstance(inner, dict) else None
-
-
-def _bury_bad_labels(batch: Batch, ids: list[Any], labels: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Move the events whose label cannot be a class to the dead letters; return the other ids and labels."""
-    good = []
-    for place, label in enumerate(labels):
-        try:
-            if label is not None:
-                as_label(label)
-            good.append(place)
-        except ValueError as error:
-            batch.dead.append(DeadLetter(batch.offsets[place], batch.raw[place], NOT_A_LABEL, str(error)))
-    batch.dead.sort()
-    batch.events = [batch.events[place] for place in good]
-    batch.offsets = [batch.offsets[place] for place in good]
-    return [ids[place] for place in good], [labels[place] for place in good]
+        if not self._learn:
+            return [None] * len(taken.labels)
+        if taken.weights is None or taken.weights.all():
+            return taken.labels
+        return [label if weight else None for label, weight in zip(taken.labels, taken.weights.tolist(), strict=True)]
 
 
 def _shares(

@@ -4,27 +4,37 @@ Law: what can be found wrong is found before anything is touched.
 """
 
 import gc
+import json
+import math
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import msgspec
 from rich.console import Console
 
-from consumers.config import Config
+from consumers.config import FIELD_SETTINGS, Config
 from consumers.errors import ConfigError, FileError
+from consumers.fields import Fields, take
 from consumers.files import STANDARD, is_device, is_same
+from consumers.formats import parse_one
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
-from consumers.loop import Fields, Loop, SnapshotPolicy
+from consumers.loop import Loop, SnapshotPolicy
 from consumers.outputs import FileSink, StandardSink, check_output
-from consumers.records import Sink
+from consumers.records import Batch, Position, Sink
 from consumers.report import Watch
 from consumers.snapshots import SnapshotFolder, read_snapshot
 from consumers.state import State
+from streamnb.bags import TOKENS
+from streamnb.clock import LATEST
+from streamnb.explain import Explanation
+from streamnb.labels import Label, as_label
 from streamnb.naive_bayes import NaiveBayes
+
+_SOURCES = {"prior": {"prior", "priors"}}  # settings that make up one of the model
 
 
 def run(config: Config, console: Console, *, emit: bool, keep: bool) -> State:
@@ -56,7 +66,7 @@ def run(config: Config, console: Console, *, emit: bool, keep: bool) -> State:
     return state
 
 
-def predict(config: Config, console: Console, path: str, given: Collection[str]) -> State:
+def predict(config: Config, console: Console, path: str, given: set[str]) -> State:
     """Predict the inputs with the model of a snapshot, learning nothing; return what is known then.
 
     Parameters
@@ -68,30 +78,114 @@ def predict(config: Config, console: Console, path: str, given: Collection[str])
     """
     loaded, recorded, _ = read_snapshot(path, State.from_bytes, console.print)
     state = State(loaded.model)
-    known = {name: recorded[name] for name in ("label", "id", "ignore") if name in recorded and name not in given}
-    config = msgspec.structs.replace(config, **known)
+    config = with_recorded(config, recorded, given)
+    changes = scoring(config)
+    _configure(state.model, {name: changes[name] for name in changes if given & _SOURCES.get(name, {name})})
     _loop(config, state, console, {}, learn=False, emit=True, bury=True, store=None)
     return state
+
+
+def explain(path: str, text: str, label: str | None, against: str | None, console: Console) -> Explanation:
+    """Return why the model of a snapshot gives an event, as JSON or "-" for standard input, its class.
+
+    Raises FileError or ConfigError for what cannot be explained.
+    """
+    loaded, recorded, _ = read_snapshot(path, State.from_bytes, console.print)
+    record = (sys.stdin.read() if text == STANDARD else text).encode(errors="surrogateescape")
+    event = parse_one(record, max(len(record), 1))
+    if not isinstance(event, dict):
+        raise ConfigError(f"EVENT is {event[0]}: {event[1]}")
+    batch = Batch(Position("", 0, 0), [event], [0], [record])
+    take(fields_of(with_recorded(Config(), recorded, ())), batch)
+    classes = [None if each is None else _as_label(each) for each in (label, against)]
+    try:
+        explanation = loaded.model.explain_one(event, *classes)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    if explanation is None:
+        raise FileError(f"snapshot {path} has learned nothing yet: there is nothing to explain")
+    return explanation
+
+
+def as_plain(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as what JSON can hold; infinite shares are None."""
+    shares = [[feature, value, _finite(share)] for feature, value, share in explanation.shares]
+    return {
+        "label": explanation.label,
+        "against": explanation.against,
+        "score": _finite(explanation.score),
+        "prior": _finite(explanation.prior),
+        "shares": shares,
+    }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def new_model(config: Config) -> NaiveBayes:
     """Return the model that the settings ask for."""
     try:
         return NaiveBayes(
-            smoothing=config.smoothing,
-            variance_prior=config.variance_prior,
-            unbiased=config.unbiased,
-            prior_smoothing=config.prior_smoothing,
+            **scoring(config),
+            known_classes=[_as_label(text) for text in config.classes] or None,
             kinds=config.kinds(),
+            bags=config.bags,
+            tokenizer=config.tokenizer or TOKENS,
+            half_life=config.half_life or None,
+            max_values=config.max_values or None,
+            max_features=config.max_features or None,
         )
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
+def scoring(config: Config) -> dict[str, Any]:
+    """Return the settings that scoring alone depends on, as a model takes them."""
+    names = ("smoothing", "variance_prior", "unbiased", "prior", "prior_smoothing")
+    return {name: getattr(config, name) for name in names} | ({"prior": _given(config)} if config.priors else {})
+
+
+def with_recorded(config: Config, recorded: Mapping[str, Any], given: Collection[str]) -> Config:
+    """Return settings with the keys that a snapshot was made with, where they are not given."""
+    known = {name: recorded[name] for name in FIELD_SETTINGS if name in recorded and name not in given}
+    return msgspec.structs.replace(config, **known)
+
+
+def _given(config: Config) -> list[tuple[Label, float]]:
+    given = []
+    for text in config.priors:
+        label, sign, share = text.rpartition("=")
+        try:
+            given.append((_as_label(label), float(share)))
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise ConfigError(f"priors has {text!r}: each is LABEL=PROBABILITY")
+    return given
+
+
+def _as_label(text: str) -> Label:
+    """Return the label that a text names: what it is as JSON, or else itself."""
+    try:
+        return as_label(json.loads(text))
+    except ValueError:
+        return as_label(text)
+
+
+def _configure(model: NaiveBayes, changes: Mapping[str, Any]) -> None:
+    try:
+        model.configure(**changes)
     except ValueError as error:
         raise ConfigError(str(error)) from error
 
 
 def _check_same(config: Config, recorded: dict[str, Any]) -> None:
     """Raise ConfigError where a snapshot was made under other settings."""
+    defaults = Config().state_settings()
     for name, value in config.state_settings().items():
-        was = recorded.get(name)
+        was = recorded.get(name, defaults[name])
+        was = list(was) if isinstance(was, tuple) else was
         now = list(value) if isinstance(value, tuple) else value
         if was != now:
             raise ConfigError(
@@ -129,8 +223,9 @@ def _loop(
             stack.callback(store.wait)  # before the outputs close that its snapshots account for
         Loop(
             state,
-            Fields(config.label, config.id, config.ignore),
+            fields_of(config),
             learn=learn,
+            explain=config.explain if emit else 0,
             predictions=predictions,
             dead_letters=dead_letters,
             store=store,
@@ -140,6 +235,12 @@ def _loop(
             watch=stack.enter_context(Watch(console, state, time.monotonic)),
             interrupts=stack.enter_context(Interrupts()),
         ).run(source)
+
+
+def fields_of(config: Config) -> Fields:
+    """Return the keys of events that are no features."""
+    latest = LATEST * config.half_life if config.half_life else math.inf
+    return Fields(config.label, config.id, config.weight, config.time, config.ignore, latest)
 
 
 def _check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) -> None:

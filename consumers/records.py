@@ -10,10 +10,15 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from streamnb.labels import Label
+from streamnb.values import FeatureName
 
 NOT_JSON = "not JSON"
 NOT_AN_OBJECT = "not an object"
 NOT_A_LABEL = "its label cannot be a class"
+NOT_A_WEIGHT = "its weight cannot be one"
+NOT_A_TIME = "its time cannot be one"
+NO_LABEL = "it has no label"
+NOT_LEARNED = "it was not learned"
 TOO_LARGE = "too large"
 CUT_SHORT = "cut short"
 NOT_CSV = "not CSV"
@@ -35,7 +40,8 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     `id` is the event's own, null where it has none or no scalar for one; `label` the most probable class, null before
     any was learned; `probabilities` are pairs of a label and its probability, for each class learned by then
     (labels keep their type, which the keys of a JSON object cannot); `stream`, `partition` and `offset` tell where the
-    event was read; `learned` how many events the model had learned.
+    event was read; `learned` how many events the model had learned; `reasons`, where they are asked for, the largest
+    shares of the log odds of the label against the next best, each a feature, a value (or token) and the share.
     """
 
     id: Any
@@ -45,6 +51,7 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     partition: int
     offset: int
     learned: int
+    reasons: Sequence[tuple[FeatureName, Any, float]] | msgspec.UnsetType = msgspec.UNSET
 
 
 class DeadLetter(NamedTuple):

@@ -134,6 +134,7 @@ def show_model(console: Console, described: dict[str, Any]) -> None:
     for each in described["classes"]:
         classes.add_row(quoted(each["class"]), f"{each['weight']:,.6g}", f"{each['prior']:.4f}")
     console.print(classes)
+    _show_features(console, described)
     numeric = Table("feature", "class", "weight", "mean", "variance", title="numeric features")
     for feature in described["numeric"]:
         for each in feature["classes"]:
@@ -142,7 +143,7 @@ def show_model(console: Console, described: dict[str, Any]) -> None:
     if described["numeric"]:
         console.print(numeric)
     labels = [quoted(each["class"]) for each in described["classes"]]
-    categorical = Table("feature", "values", "commonest", *labels, title="categorical features")
+    categorical = Table("feature", "values", "commonest", *labels, title="categorical features and bags")
     for feature in described["categorical"]:
         for place, each in enumerate(feature["values"]):
             heading = (printable(feature["feature"]), f"{feature['distinct']:,}") if place == 0 else ("", "")
@@ -151,3 +152,17 @@ def show_model(console: Console, described: dict[str, Any]) -> None:
         console.print(categorical)
     for each in described["bad_values"]:
         console.print(f"bad values of {printable(each['feature'])}, left out: {each['values']:,}")
+
+
+def _show_features(console: Console, described: dict[str, Any]) -> None:
+    """Print what the features tell, and which of them may be copies."""
+    features = Table("feature", "kind", "information, bits", title="what features tell of the label")
+    for each in described["features"]:
+        features.add_row(printable(each["feature"]), each["kind"], f"{each['information']:.4f}")
+    if described["features"]:
+        console.print(features)
+    for names in described["alike"]:
+        console.print(
+            f"{', '.join(map(printable, names))}: alike, and if they are copies, naive Bayes counts their evidence "
+            "once for each (--ignore all but one)"
+        )

@@ -130,18 +130,29 @@ class SnapshotFolder:
         try:
             for sink in sinks:
                 sink.sync()
-            partial = self._path / _PARTIAL
-            with partial.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-            sync_folder(self._path)
+            _write_whole(path, self._path / _PARTIAL, data)
             older = sorted(old for old in self._snapshots() if old.name < path.name)
             for old in older[: max(len(older) + 1 - self._keep, 0)]:
                 old.unlink()
         except OSError as error:
             raise FileError(f"snapshot {path} cannot be written: {error.strerror}") from error
+
+    def replace(self, data: bytes) -> None:
+        """Put a snapshot in the place of all that are there, under the name of the newest.
+
+        Raises FileError, also if a run is going on with them.
+        """
+        self.lock()
+        try:
+            *older, newest = sorted(self._snapshots())
+            _write_whole(newest, self._path / _PARTIAL, data)
+            for old in older:
+                old.unlink()
+            sync_folder(self._path)
+        except OSError as error:
+            raise FileError(f"the snapshots in {self._path} cannot be replaced: {error.strerror}") from error
+        finally:
+            self.close()
 
     def _snapshots(self) -> list[Path]:
         if not self._path.is_dir():
@@ -166,3 +177,27 @@ def read_snapshot(path: str, read: Callable[[bytes], _State], warn: Callable[[st
         raise FileError(f"snapshot {path} cannot be read: {error.strerror}") from error
     except SnapshotError as error:
         raise FileError(f"snapshot {path} cannot be used: {error}") from error
+
+
+def replace_snapshot(path: str, data: bytes) -> None:
+    """Write a snapshot to a file, whole or not at all, or in the place of all those of a folder.
+
+    Raises FileError.
+    """
+    if Path(path).is_dir():
+        SnapshotFolder(path, 1).replace(data)
+        return
+    try:
+        _write_whole(Path(path), Path(f"{path}.{_PARTIAL}"), data)
+    except OSError as error:
+        raise FileError(f"snapshot {path} cannot be written: {error.strerror}") from error
+
+
+def _write_whole(path: Path, partial: Path, data: bytes) -> None:
+    """Write a file under another name, and give it its own when all of it is safe on the disk."""
+    with partial.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+    sync_folder(path.absolute().parent)

@@ -22,6 +22,13 @@ class Tally:
     dead: Counter[str] = field(default_factory=Counter)
     bad_values: Counter[str | int] = field(default_factory=Counter)
 
+    def add(self, other: "Tally") -> None:
+        """Add the counts of another part of the stream."""
+        self.records += other.records
+        self.predicted += other.predicted
+        self.dead.update(other.dead)
+        self.bad_values.update(other.bad_values)
+
     def to_state(self) -> dict[str, Any]:
         """Return the counts as plain values."""
         return {

@@ -72,8 +72,8 @@ Events = tuple[Integers, Integers, Floats, Integers]
 Event i owns the numbers starts[NUMBERS, i]:starts[NUMBERS, i + 1], each a feature and a value, and the category codes
 starts[CATEGORIES, i]:starts[CATEGORIES, i + 1], both ascending by feature. The tokens of its bags follow all numbers,
 at starts[TOKENS, i]:starts[TOKENS, i + 1] of features and values: each a code and how often it came. Those of one bag
-come after a head, the code -feature - 1 with the count 0, and ascend by code. A plain tuple, since making a named one
-for every event takes as long as learning it.
+come after a head, the code -feature - 1 with the count 0, and ascend by code, unseen ones last. A plain tuple, since
+making a named one for every event takes as long as learning it.
 """
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])

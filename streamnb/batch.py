@@ -46,10 +46,7 @@ def as_batch(
     at = None
     if clock is not None:
         learned = np.array([not is_missing(label) for label in labels], dtype=np.bool_)
-        at = _counted(clock, learned) if times is None else clock.times(_column(times, "times", len(batch)))
-        over = clock.is_over(at, learned)
-        if over.any():
-            labels = _without(labels, over)
+        at = _counted(clock, learned) if times is None else clock.times(as_numbers(times, "times", len(batch)), learned)
     lessons = np.ones((3, len(batch)))
     lessons[LABEL] = classes.encode(labels)
     if given is not None:
@@ -75,7 +72,7 @@ def as_weights(weights: Any, events: int) -> Floats:
     >>> as_weights([1, 0, 0.5], 3)
     array([1. , 0. , 0.5])
     """
-    given = _column(weights, "weights", events)
+    given = as_numbers(weights, "weights", events)
     bad = ~((given == 0.0) | ((given >= LIGHTEST) & (given <= HEAVIEST)))
     if bad.any():
         raise ValueError(
@@ -91,7 +88,8 @@ def part_of(events: Events, part: slice) -> Events:
     return np.ascontiguousarray(starts[:, part.start : part.stop + 1]), features, values, codes
 
 
-def _column(values: Any, name: str, events: int) -> Floats:
+def as_numbers(values: Any, name: str, events: int) -> Floats:
+    """Return a number for each event; ValueError for what is none."""
     try:
         column = np.array(values if isinstance(values, np.ndarray) else list(values), dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -14,8 +14,8 @@ from streamnb.arrays import AMOUNT, LABEL, UNIT_THEN, Floats, compiled
 
 _LANDMARK, _NEWEST = range(2)
 _FARTHEST = 40.0  # half-lives from the landmark to an event: squares of 1e140 times 2^40 are far from overflowing
-_NOTHING = 460.0  # half-lives after which nothing is left of an event: short of 2^-500 of the farthest
-_LATEST = 2.0**50  # half-lives; times beyond it have no room for fractions
+LATEST = 1e300
+"""Times are less than so many half-lives from 0; from 2^50 on they have no room for fractions of one."""
 
 
 class Clock:
@@ -63,31 +63,26 @@ class Clock:
     def weight(self, time: float) -> float:
         """Return what an event at a time weighs."""
         exponent = time / self.half_life - self.landmark
-        return math.pow(2.0, max(exponent, -1e3))
+        return math.pow(2.0, max(exponent, -1e4))
 
     def following(self) -> float:
         """Return the time of an event that has none of its own: one after the newest."""
         return 0.0 if math.isinf(self.newest) else self.newest + 1.0
 
-    def times(self, times: Floats) -> Floats:
-        """Return the times of events, that of the newest event before for a NaN.
+    def times(self, times: Floats, learned: NDArray[np.bool_]) -> Floats:
+        """Return the times of events of which some are learned, for a NaN that of the newest one learned before.
 
         Raises ValueError for a time too far off to tell half-lives apart.
         """
-        far = ~(np.abs(times) / self.half_life < _LATEST) & ~np.isnan(times)
+        far = ~(np.abs(times) / self.half_life < LATEST) & ~np.isnan(times)
         if far.any():
             raise ValueError(
-                f"event {far.argmax()}: the time {float(times[far.argmax()])!r} is not a number within "
-                f"{_LATEST * self.half_life:.6g} of 0, which is as far as a half-life of {self.half_life!r} can tell"
+                f"event {far.argmax()}: the time {float(times[far.argmax()])!r} is not a number within {LATEST} "
+                f"half-lives ({self.half_life!r}) of 0"
             )
-        newest = np.fmax.accumulate(np.concatenate(([0.0 if math.isinf(self.newest) else self.newest], times)))
-        return np.where(np.isnan(times), newest[:-1], times)
-
-    def is_over(self, times: Floats, learned: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell for each of some events in turn, of which some are learned, whether nothing would be left of it."""
         before = np.concatenate(([self.newest], np.where(learned, times, -np.inf)))
-        over: NDArray[np.bool_] = (np.maximum.accumulate(before)[:-1] - times) / self.half_life > _NOTHING
-        return over
+        newest = np.fmax.accumulate(before)[:-1]
+        return np.where(np.isnan(times), np.where(np.isinf(newest), 0.0, newest), times)
 
     def weigh(self, times: Floats, start: int, lessons: Floats) -> int:
         """Turn the weights of lessons [row, event], from some event on, into what they are stored with; set the units.

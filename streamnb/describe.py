@@ -1,22 +1,29 @@
 """What a model has learned, as plain values: classes, features, moments, the commonest values.
 
-Law: describing changes nothing, and holds only what JSON can hold.
+Law: describing changes nothing, and holds only what JSON can hold; weights are as of now.
 """
 
 from typing import Any
 
-import numpy as np
-
+from streamnb.features import values_of
 from streamnb.naive_bayes import NaiveBayes
+from streamnb.values import FeatureName
+
+RARE = "(rare values)"
+"""What stands for the values that share a column."""
 
 
-def describe(model: NaiveBayes, top: int) -> dict[str, Any]:
+def describe(model: NaiveBayes, top: int, feature: FeatureName | None = None) -> dict[str, Any]:
     """Return what a model has learned.
 
     Parameters
     ----------
     top
-        How many values of each categorical feature to tell, the commonest first.
+        How many values of each feature that is not numeric to tell, the commonest first.
+    feature
+        The one feature to tell of; all if None.
+
+    Raises ValueError for a feature that was never learned.
 
     Examples
     --------
@@ -28,43 +35,49 @@ def describe(model: NaiveBayes, top: int) -> dict[str, Any]:
     >>> described["categorical"]
     [{'feature': 'color', 'distinct': 1, 'values': [{'value': 'red', 'weights': [1.0]}]}]
     """
-    plain, arrays = model.to_state()
     schema = model.schema()
-    classes = model.classes
-    names = {
-        kind: [name for name, its in schema.items() if (its == "numeric") == (kind == "numeric")]
-        for kind in ("numeric", "categorical")
-    }
+    if feature is not None and feature not in schema:
+        raise ValueError(f"the feature {feature!r} was never learned")
+    told = {name: kind for name, kind in schema.items() if feature in (None, name)}
     return {
         "classes": [
             {"class": label, "weight": weight, "prior": model.p_class(label)}
-            for label, weight in zip(classes, model.class_weights, strict=True)
+            for label, weight in zip(model.classes, model.class_weights, strict=True)
         ],
+        "features": [
+            {"feature": name, "kind": schema[name], "information": bits}
+            for name, bits in model.feature_ranking()
+            if name in told
+        ],
+        "alike": [names for names in model.similar_features() if feature is None or feature in names],
         "numeric": [
-            {
-                "feature": name,
-                "classes": [
-                    {"class": label, **_moments(moments[:, slot])} for slot, label in enumerate(classes, start=1)
-                ],
-            }
-            for name, moments in zip(names["numeric"], arrays["moments"], strict=True)
+            {"feature": name, "classes": [_moments(model, name, label) for label in model.classes]}
+            for name, kind in told.items()
+            if kind == "numeric"
         ],
         "categorical": [
-            {"feature": name, "distinct": int(distinct), "values": _values(plain["values"], arrays, feature, top)}
-            for feature, (name, distinct) in enumerate(zip(names["categorical"], arrays["distinct"], strict=True))
+            {"feature": name, **_values(model, name, top)} for name, kind in told.items() if kind != "numeric"
         ],
-        "bad_values": [{"feature": name, "values": count} for name, count in model.bad_values.most_common()],
+        "bad_values": [
+            {"feature": name, "values": count}
+            for name, count in model.bad_values.most_common()
+            if feature in (None, name)
+        ],
     }
 
 
-def _moments(moments: Any) -> dict[str, float | None]:
-    """Return weight, mean and population variance of [weight, mean, squared deviations]; None without weight."""
-    weight, mean, squares = moments.tolist()
-    return {"weight": weight, "mean": mean if weight else None, "variance": squares / weight if weight else None}
+def _moments(model: NaiveBayes, feature: FeatureName, label: Any) -> dict[str, Any]:
+    """Return weight, mean and population variance of a feature in a class; None without weight."""
+    stats = model.feature_stats(feature, label)
+    mean, variance = (stats.mean, stats.var_population) if stats.n else (None, None)
+    return {"class": label, "weight": stats.n, "mean": mean, "variance": variance}
 
 
-def _values(values: list[Any], arrays: Any, feature: int, top: int) -> list[dict[str, Any]]:
-    """Return the commonest values of a categorical feature with their weight in each class."""
-    columns = np.flatnonzero(arrays["owner"] == feature)
-    order = columns[np.argsort(-arrays["counts"][columns, 0], kind="stable")][:top]
-    return [{"value": values[column], "weights": arrays["counts"][column, 1:].tolist()} for column in order.tolist()]
+def _values(model: NaiveBayes, feature: FeatureName, top: int) -> dict[str, Any]:
+    """Return how many values a feature has, and the commonest with their weight in each class."""
+    values, weights = values_of(model.statistics, feature)
+    shown = [
+        {"value": RARE if value is None else value, "weights": row}
+        for value, row in zip(values[:top], weights[:top].tolist(), strict=True)
+    ]
+    return {"distinct": len(values), "values": shown}

@@ -89,11 +89,14 @@ class Encoder:
             raise TypeError(f"an event is a dict of features, not {type(event).__name__}")
         return _stacked([self._row(event, learn, False, Counter())])
 
-    def unknown(self, event: Event, *, cells: bool) -> list[FeatureName]:
-        """Return the names of features that were never learned, and for which an event has a value."""
-        found, _ = flatten(event, self.vocabulary.bags)
-        new = {name: value for name, value in found.items() if name not in self.vocabulary.features}
-        return [name for name, value in new.items() if self._read(name, value, cells)[0] not in _NO_KIND]
+    def unknown(self, event: Event, *, cells: bool) -> tuple[list[FeatureName], Counter[FeatureName]]:
+        """Return the features of an event that were never learned, and what it would add to the bad values."""
+        found, spoiled = flatten(event, self.vocabulary.bags)
+        kinds = {name: self._read(name, value, cells)[0] for name, value in found.items()}
+        new = [name for name, kind in kinds.items() if name not in self.vocabulary.features and kind not in _NO_KIND]
+        bad = spoiled + [name for name, kind in kinds.items() if kind == BAD]
+        beyond = new if self.vocabulary.full else []
+        return new, Counter([*(name if name in self.bad_values else BEYOND for name in bad), *(BEYOND for _ in beyond)])
 
     def encode(
         self, events: Sequence[Event] | Columns, learn: NDArray[np.bool_], cells: bool, bad: Counter[FeatureName]
@@ -228,7 +231,8 @@ class Encoder:
         kind = self.vocabulary.kind(name)
         if kind == TEXT:
             value = self._tokens(value)
-        return read(value, kind, cells or self.vocabulary.declared.get(name) == NUMERIC)
+        reading = read(value, kind, cells or self.vocabulary.declared.get(name) == NUMERIC)
+        return (MISSING, None) if reading == (BAG, {}) and not self.vocabulary.empty_bags else reading
 
     def _count_bad(self, spoiled: Sequence[FeatureName], bad: Counter[FeatureName], *, learn: bool) -> None:
         """Count bad values by feature; under one name those of features beyond the bound on features."""
@@ -242,13 +246,17 @@ class Encoder:
         return self.vocabulary.add_value(feature, value) if learn else self.vocabulary.find_value(feature, value)
 
     def _bag(self, feature: int, bag: Bag, learn: bool) -> list[tuple[int, float]]:
-        """Return the head of a bag and its tokens, as codes ascending, each with how often it came."""
+        """Return the head of a bag and its tokens, each with how often it came: those with a column, by it, come first.
+
+        New tokens are the last either way, whether the event is only predicted or they have just got their columns.
+        """
         vocabulary = self.vocabulary
-        counts: dict[int, float] = {}
-        for token, times in bag.items():
-            code = vocabulary.add_value(feature, token, times) if learn else vocabulary.find_value(feature, token)
-            counts[code] = counts.get(code, 0.0) + times
-        return [(-feature - 1, 0.0), *sorted(counts.items())]
+        tokens = [
+            (vocabulary.add_value(feature, token, times) if learn else vocabulary.find_value(feature, token), times)
+            for token, times in bag.items()
+        ]
+        tokens.sort(key=_seen_first)
+        return [(-feature - 1, 0.0), *tokens]
 
     def _block(self, events: Sequence[Event] | Columns, learn: NDArray[np.bool_], cells: bool) -> Events | None:
         """Encode events that all have one set of keys and plain values, or return None and change nothing."""
@@ -297,6 +305,10 @@ class Encoder:
         for event, place, feature, value in sorted(unseen, key=itemgetter(0, 1)):
             block[event, place] = self._code(feature, value, bool(learn[event]))
         return block
+
+
+def _seen_first(token: tuple[int, float]) -> tuple[bool, int]:
+    return token[0] < 0, token[0]
 
 
 def _by_type(name: FeatureName) -> tuple[bool, FeatureName]:

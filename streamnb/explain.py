@@ -43,10 +43,10 @@ class Explanation:
     >>> for size, color, label in ((1, "red", "apple"), (9, "green", "melon"), (2, "green", "apple")):
     ...     model.learn_one({"size": size, "color": color}, label)
     >>> print(model.explain_one({"size": 1.5, "color": "green"}))
-    apple rather than melon: log odds 3.99
-      +3.70  size = 1.5
+    apple rather than melon: log odds 5.60
+      +5.20  size = 1.5
       +0.69  (prior)
-      -0.41  color = 'green'
+      -0.29  color = 'green'
     """
 
     label: Label
@@ -80,9 +80,9 @@ class Explanation:
             Axes to draw on; new ones if None.
         """
         if ax is None:
-            from matplotlib import pyplot  # noqa: PLC0415 - an extra, and slow to import
+            from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, and slow to import
 
-            _, ax = pyplot.subplots()
+            _, ax = plt.subplots()
         names, shares = zip(*reversed(self._bars(top)), strict=True)
         ax.barh(range(len(names)), shares, color=["tab:blue" if share > 0 else "tab:red" for share in shares])
         ax.set_yticks(range(len(names)), names)
@@ -99,12 +99,12 @@ class Explanation:
         """Return a table for a notebook."""
         bars = self._bars(20)
         largest = max((abs(share) for _, share in bars if math.isfinite(share)), default=0.0) or 1.0
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td style='text-align:right'>{share:+.2f}</td><td><div style='height:1em;"
-            f"width:{min(abs(share) / largest, 1):.0%};background:{'#4878cf' if share > 0 else '#d65f5f'}'></div></td></tr>"
-            for name, share in bars
-        )
-        return f"<table style='min-width:30em'><caption>{html.escape(self._title())}</caption>{rows}</table>"
+        rows = []
+        for name, share in bars:
+            color, width = "#4878cf" if share > 0 else "#d65f5f", min(abs(share) / largest, 1)
+            bar = f"<div style='height:1em;width:{width:.0%};background:{color}'></div>"
+            rows.append(f"<tr><td>{html.escape(name)}</td><td>{share:+.2f}</td><td>{bar}</td></tr>")
+        return f"<table style='min-width:30em'><caption>{html.escape(self._title())}</caption>{''.join(rows)}</table>"
 
     def _title(self) -> str:
         if self.against is None:

@@ -4,7 +4,7 @@ Law: nothing is changed, and weights are as of now.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,12 +55,22 @@ def stats_of(statistics: Statistics, feature: FeatureName, label: Label) -> Feat
         n, squares = weight / unit, squares / unit
         var = squares / (n - 1) if n > 1 else 0.0
         return FeatureStats(feature, label, n, mean, var, squares / n if n else 0.0, {})
-    counts = {
-        vocabulary.values[column]: float(statistics.counts.array[column, code + 1]) / unit
-        for column in vocabulary.codes[number].values()
-    }
+    values, weights = values_of(statistics, feature)
+    counts = dict(zip(values, weights[:, code].tolist(), strict=True))
     n = float(statistics.counts.totals[number, code + 1]) / unit
     return FeatureStats(feature, label, n, math.nan, math.nan, math.nan, counts)
+
+
+def values_of(statistics: Statistics, feature: FeatureName) -> tuple[list[Category | None], Floats]:
+    """Return the values of a feature that is not numeric, the commonest first, and their weights [value, class].
+
+    None stands for the rare values that share a column.
+    """
+    vocabulary, counts = statistics.vocabulary, statistics.counts.array
+    columns = np.array(sorted(vocabulary.codes[vocabulary.features[feature][1]].values()), dtype=np.int64)
+    columns = columns[np.argsort(-counts[columns, 0], kind="stable")]
+    weights = counts[columns, 1 : statistics.slots] / statistics.unit
+    return [vocabulary.values[column] for column in columns.tolist()], weights
 
 
 def table_of(statistics: Statistics, settings: Settings) -> dict[str, list[Any]]:
@@ -130,7 +140,7 @@ def _of_numbers(statistics: Statistics, settings: Settings, feature: int) -> flo
 
 
 def _gaussians(statistics: Statistics, settings: Settings, feature: int) -> tuple[Floats, Floats, Floats]:
-    """Return mean, standard deviation and share of each class that has a numeric feature; nothing for a constant one."""
+    """Return mean, standard deviation and share of each class that has a numeric feature; none for a constant one."""
     unit, moments = statistics.unit, statistics.moments.array
     pooled = pooled_variance(moments, feature, statistics.slots - 1, unit)
     weights, means, squares = moments[feature, :, 1 : statistics.slots]

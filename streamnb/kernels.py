@@ -262,8 +262,9 @@ def log_of_token(
         others = share_of_others(counts, totals, classes, code, feature, slot, smoothing, mass)
         return -times * log_or_less(others)
     if settings[BAGS] == BERNOULLI:
-        share = share_of_bags(counts, totals, code, feature, slot, smoothing, True) if code >= 0 else 1.0
-        return log_or_less(share)
+        if code < 0 or counts[code, 0] == 0.0:  # the vocabulary ends with what was learned
+            return 0.0
+        return log_or_less(share_of_bags(counts, totals, code, feature, slot, smoothing, True))
     count = counts[code, slot] if code >= 0 else 0.0
     return times * log_or_less(share_of_value(count, totals[feature, slot], smoothing, mass))
 
@@ -292,8 +293,6 @@ def log_of_absent(
     feature = -codes[head] - 1
     smoothing = settings[SMOOTHING] * unit
     entry = head + 1
-    while entry < stop and codes[entry] < 0:  # tokens not in the vocabulary ascend before those that are
-        entry += 1
     total = 0.0
     for code in range(len(owner)):
         if owner[code] == feature and counts[code, 0] > 0.0:
@@ -303,6 +302,14 @@ def log_of_absent(
                 share = share_of_bags(counts, totals, code, feature, slot, smoothing, False)
                 total += log_or_less(share)
     return total
+
+
+@compiled
+def times_that_count(bags: float, codes: Integers, times: Floats, entry: int, start: int) -> float:
+    """Return how often a token counts: as often as it comes, or once, also where rare ones share a code (Bernoulli)."""
+    if bags != BERNOULLI or times[entry] == 0.0:
+        return times[entry]  # type: ignore[no-any-return]
+    return 0.0 if entry > start and codes[entry] == codes[entry - 1] and times[entry - 1] > 0.0 else 1.0
 
 
 @compiled
@@ -322,9 +329,10 @@ def score_tokens(
 ) -> None:
     """Add what the tokens of one event's bags say, as the settings take bags."""
     for entry in range(start, stop):
+        often = times_that_count(settings[BAGS], codes, times, entry, start)
         for k in range(classes):
             work[SCORES, k] += log_of_token(
-                counts, totals, distinct, owner, settings, unit, classes, codes[entry], times[entry], k + 1
+                counts, totals, distinct, owner, settings, unit, classes, codes[entry], often, k + 1
             )
             if times[entry] == 0.0 and settings[BAGS] == BERNOULLI:
                 work[SCORES, k] += log_of_absent(counts, totals, owner, settings, unit, k + 1, codes, entry, stop)
@@ -388,7 +396,9 @@ def learn_class(weights: Floats, slot: int, amount: float) -> None:
         weight = added(weights[WEIGHT, place], amount)
         events = weights[EVENTS, place] + math.copysign(1.0, amount)
         weights[WEIGHT, place] = weight
-        weights[EVENTS, place] = max(events, 0.0) if weight > 0.0 else 0.0
+        if math.copysign(1.0, amount) < 0.0:
+            events = max(events, 1.0) if weight > 0.0 else 0.0  # of an event, a part can be taken back
+        weights[EVENTS, place] = events
 
 
 @compiled
@@ -466,8 +476,8 @@ def learn_tokens(
         code = codes[entry]
         head = times[entry] == 0.0
         feature = -code - 1 if head else owner[code]
-        each = amount if bags == BERNOULLI else amount * times[entry]
-        if not head:
+        each = amount if head else amount * times_that_count(bags, codes, times, entry, start)
+        if not head and each != 0.0:
             count_value(counts, distinct, feature, code, slot, each)
         if head == (bags == BERNOULLI):
             for place in (0, slot):
@@ -712,13 +722,10 @@ def share_tokens(
     for place in range(stop - starts[TOKENS, 0]):
         entry = starts[TOKENS, 0] + place
         code = codes[entry]
+        often = times_that_count(settings[BAGS], codes, times, entry, starts[TOKENS, 0])
         if times[entry] > 0.0:
-            share = log_of_token(
-                counts, totals, distinct, owner, settings, unit, classes, code, times[entry], chosen + 1
-            )
-            other = log_of_token(
-                counts, totals, distinct, owner, settings, unit, classes, code, times[entry], against + 1
-            )
+            share = log_of_token(counts, totals, distinct, owner, settings, unit, classes, code, often, chosen + 1)
+            other = log_of_token(counts, totals, distinct, owner, settings, unit, classes, code, often, against + 1)
             shares[place] = ratio_of(share, other)
         elif settings[BAGS] == BERNOULLI:
             share = log_of_absent(counts, totals, owner, settings, unit, chosen + 1, codes, entry, stop)

@@ -17,7 +17,7 @@ from river import base
 from streamnb import frames, kernels
 from streamnb.arrays import AMOUNT, EVENTS, KNOWN, LABEL, UNIT, WEIGHT, Events, Floats
 from streamnb.bags import TOKENS, Tokenizer, Tokens
-from streamnb.batch import Batch, as_batch, as_weights, part_of
+from streamnb.batch import Batch, as_batch, as_numbers, as_weights, part_of
 from streamnb.encoder import Encoder
 from streamnb.events import Event
 from streamnb.explain import Explanation, name_shares
@@ -25,7 +25,7 @@ from streamnb.features import alike, ranking, stats_of, table_of
 from streamnb.labels import NO_LABEL, Label, as_label, by_label
 from streamnb.settings import Bags, Prior, Settings
 from streamnb.statistics import Statistics
-from streamnb.unlearn import prepare
+from streamnb.unlearn import Claim
 from streamnb.values import FeatureName, Kind
 
 _SETTINGS = [field.name for field in fields(Settings)]
@@ -213,13 +213,12 @@ class NaiveBayes(base.MiniBatchClassifier):
         if not self._weigh(w, math.nan if t is None else t):
             return
         amount = float(w) * (1.0 if self._clock is None else self._clock.weight(float(self._time[0])))
-        bad: Counter[FeatureName] = Counter()
-        unknown = self._encoder.unknown(x, cells=cells)
+        unknown, bad = self._encoder.unknown(x, cells=cells)
         if unknown and not self._vocabulary.full:
             raise ValueError(f"this event was not learned: no value of {unknown[0]!r} was")
-        (event,) = self._encoder.encode([x], np.zeros(1, dtype=np.bool_), cells, bad)
+        event = self._encode_cells(x) if cells else self._encoder.encode_one(x, learn=False)
         try:
-            prepare(self._tables, self._vocabulary, event, code + 1, amount)
+            Claim(self._tables, self._vocabulary, event, code + 1, amount).settle()
         except ValueError as error:
             raise ValueError(f"this event was not learned with the label {y!r} and the weight {w}: {error}") from error
         self._lesson[:, 0] = code, -amount, 1.0
@@ -347,6 +346,8 @@ class NaiveBayes(base.MiniBatchClassifier):
         self.settings = self.settings.changed(changes)
         for name, value in changes.items():
             setattr(self, name, value)
+        self.statistics.settings = self.settings
+        self._array = self.settings.as_array()
         self.statistics.give_priors(self.settings.given)
         self._fit_tables()
 
@@ -504,13 +505,10 @@ class NaiveBayes(base.MiniBatchClassifier):
 
         Raises ValueError.
         """
-        if not as_weights([w], 1)[0]:
-            return False
-        if self._clock is None:
-            return True
-        self._time[0] = self._clock.following() if t is None else t
-        self._time[:] = self._clock.times(self._time)
-        return not self._clock.is_over(self._time, np.ones(1, dtype=np.bool_))[0]
+        if self._clock is not None:
+            time = as_numbers([self._clock.following() if t is None else t], "times", 1)
+            self._time[:] = self._clock.times(time, np.ones(1, dtype=np.bool_))
+        return bool(as_weights([w], 1)[0])
 
     def _turn_clock(self) -> None:
         """Turn the clock on to the event that was weighed."""

@@ -62,8 +62,8 @@ class Settings:
                 raise ValueError(f"the kind of {feature!r} is {kind!r}: it must be one of {', '.join(KINDS)}")
         if self.bags not in BAGS:
             raise ValueError(f"bags is {self.bags!r}: it must be one of {', '.join(BAGS)}")
-        if self.half_life is not None and not self.half_life > 0:
-            raise ValueError(f"half_life is {self.half_life!r}: it must be a number above 0, or None")
+        if self.half_life is not None and not self.half_life >= 1 / MOST:
+            raise ValueError(f"half_life is {self.half_life!r}: it must be a number from {1 / MOST} on, or None")
         for name in ("max_values", "max_features"):
             bound = getattr(self, name)
             if bound is not None and not (isinstance(bound, int | np.integer) and bound >= 1):
@@ -103,10 +103,10 @@ class Settings:
 
     def difference(self, other: Self) -> str | None:
         """Return in words what other settings are not equal in; None for equal ones."""
-        for field in fields(self):
-            ours, theirs = getattr(self, field.name), getattr(other, field.name)
-            if ours != theirs:
-                return f"{field.name} is {ours!r} in one and {theirs!r} in another"
+        ours, theirs = ({**settings.to_state(), "tokenizer": settings.tokenizer} for settings in (self, other))
+        for name, value in ours.items():
+            if repr(value) != repr(theirs[name]):  # which 1 and True differ in
+                return f"{name} is {value!r} in one and {theirs[name]!r} in another"
         return None
 
     def to_state(self) -> dict[str, Any]:

@@ -23,13 +23,16 @@ from streamnb.vocabulary import Places, Used, Vocabulary
 class Statistics:
     """All that is learned from a stream, or from a part of it.
 
-    `weights` [row, slot] has the rows that arrays.py names, with room to spare; see tables.py for moments and counts.
+    `settings` are those of the model; `weights` [row, slot] has the rows that arrays.py names, with room to spare; see
+    tables.py for moments and counts.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self.settings = settings
         self.labels = Labels([*settings.known, *(label for label, _ in settings.given)])
-        self.vocabulary = Vocabulary(settings.kinds or {}, settings.max_values, settings.max_features)
+        self.vocabulary = Vocabulary(
+            settings.kinds or {}, settings.max_values, settings.max_features, empty_bags=settings.bags == "bernoulli"
+        )
         self.clock = Clock(settings.half_life) if settings.half_life is not None and settings.decays else None
         self.weights: Floats = np.zeros((3, 1))
         self.moments = Moments()
@@ -128,6 +131,7 @@ class Statistics:
         Columns of bounded features are merged as by Agarwal, P. K. and others (2012). Mergeable summaries. PODS.
         """
         used = other.used()
+        missed = self._missed(), other._missed()
         places = self.vocabulary.absorb(other.vocabulary, used)
         if self.clock is not None and other.clock is not None:
             clocks = self.clock, other.clock
@@ -145,7 +149,7 @@ class Statistics:
         numeric, counted, columns = (np.flatnonzero(place >= 0) for place in places)
         self.moments.add(other.moments.array[np.ix_(numeric, np.arange(3), there)], places.numeric[numeric], here)
         if self.vocabulary.max_values is not None:
-            self._credit(other, places)
+            self._credit(other, places, *missed)
         self.counts.add(
             other.counts.array[np.ix_(columns, there)],
             other.counts.totals[np.ix_(counted, there)],
@@ -158,19 +162,22 @@ class Statistics:
         """Tell whether anything is left of a class."""
         return bool(self.weights[:GIVEN, slot].any())
 
-    def _credit(self, other: Self, places: Places) -> None:
+    def _missed(self) -> dict[int, float]:
+        """Return for each feature with rare values the most that any of these may have weighed."""
+        if self.vocabulary.max_values is None:
+            return {}
+        rare = [feature for feature, codes in enumerate(self.vocabulary.codes) if None in codes]
+        return {feature: self.counts.array[self.vocabulary.columns(feature), 0].min().item() for feature in rare}
+
+    def _credit(self, other: Self, places: Places, mine: Mapping[int, float], theirs: Mapping[int, float]) -> None:
         """Add to slot 0 of the columns that only one of two parts has what the other may have missed of their value."""
         for feature, here in enumerate(places.counted.tolist()):
-            if here < 0:
-                continue
-            theirs, mine = other.vocabulary.columns(feature), self.vocabulary.columns(here)
-            shared = places.columns[theirs]
-            alone = self.counts.array[mine, 0] == 0.0
-            if None in self.vocabulary.codes[here]:
-                self.counts.array[mine[alone], 0] += self.counts.array[mine[~alone], 0].min(initial=np.inf)
-            if None in other.vocabulary.codes[feature]:
-                ours = np.setdiff1d(mine[~alone], shared)
-                self.counts.array[ours, 0] += other.counts.array[theirs, 0].min(initial=np.inf)
+            if here >= 0:
+                columns = self.vocabulary.columns(here)
+                new = self.counts.array[columns, 0] == 0.0
+                shared = np.isin(columns, places.columns[other.vocabulary.columns(feature)])
+                self.counts.array[columns[new], 0] += mine.get(here, 0.0)
+                self.counts.array[columns[~new & ~shared], 0] += theirs.get(feature, 0.0)
 
     def used(self) -> Used:
         """Return which features and columns have any weight."""
@@ -199,7 +206,7 @@ class Statistics:
 
     def packed(self) -> Self:
         """Return the same without the classes, features and columns in which nothing is left."""
-        packed = type(self)(self._settings)
+        packed = type(self)(self.settings)
         packed.add(self)
         return packed
 

@@ -51,6 +51,8 @@ class Vocabulary:
         How many values of a feature get a column of their own; None for all.
     max_features
         How many features are learned; None for all.
+    empty_bags
+        Whether a bag without tokens tells something, and is not the same as none.
 
     Numeric features have numbers of their own; those of the others, which are counted, share the table of counts. The
     column that the rare values of a feature share has the value None.
@@ -63,10 +65,18 @@ class Vocabulary:
     (['red', None], Newcomer(feature=0, value='blue', times=1.0))
     """
 
-    def __init__(self, declared: Mapping[FeatureName, Kind], max_values: int | None, max_features: int | None) -> None:
+    def __init__(
+        self,
+        declared: Mapping[FeatureName, Kind],
+        max_values: int | None,
+        max_features: int | None,
+        *,
+        empty_bags: bool = False,
+    ) -> None:
         self.declared = dict(declared)
         self.max_values = max_values
         self.max_features = max_features
+        self.empty_bags = empty_bags
         self.features: dict[FeatureName, tuple[Kind, int]] = {}
         self.numeric: list[FeatureName] = []
         self.counted: list[FeatureName] = []

@@ -67,7 +67,7 @@ class Cut:
 
 
 def run(
-    source: Cut, *, learn: bool = True, policy: SnapshotPolicy | None = None, kept: Kept | None = None
+    source: Cut, *, learn: bool = True, explain: int = 0, policy: SnapshotPolicy | None = None, kept: Kept | None = None
 ) -> tuple[State, Kept]:
     """Run a source to its end."""
     state, kept, buried = State(NaiveBayes()), kept or Kept(), Kept()
@@ -75,8 +75,9 @@ def run(
     with Interrupts() as interrupts:
         Loop(
             state,
-            Fields("label", "id", ("left out",)),
+            Fields("label", "id", ignore=("left out",)),
             learn=learn,
+            explain=explain,
             predictions=kept,
             dead_letters=buried,
             store=kept,
@@ -162,7 +163,16 @@ def test_an_input_that_fails_in_the_middle_finds_all_before_it_saved():
 
 
 def test_a_prediction_has_the_keys_that_are_told():
-    assert Prediction.__struct_fields__ == ("id", "label", "probabilities", "stream", "partition", "offset", "learned")
+    assert Prediction.__struct_fields__ == (
+        "id",
+        "label",
+        "probabilities",
+        "stream",
+        "partition",
+        "offset",
+        "learned",
+        "reasons",
+    )
 
 
 def _evaluated(tmp_path, capfd, monkeypatch, stream) -> dict:

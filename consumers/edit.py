@@ -1,0 +1,97 @@
+"""Snapshots changed: several merged into one, and events taken back out of one.
+
+Law: a snapshot is replaced as a whole or not at all; of an event that was taken back, none is left that holds it.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from consumers.config import Config
+from consumers.errors import FileError
+from consumers.fields import Taken, bad_labels, bury, take
+from consumers.formats import dead_letter_line
+from consumers.inputs import FileSource
+from consumers.outputs import FileSink, check_output
+from consumers.programs import fields_of, with_recorded
+from consumers.records import NO_LABEL, NOT_LEARNED, Batch, DeadLetter
+from consumers.snapshots import read_snapshot, replace_snapshot
+from consumers.state import State
+from streamnb.naive_bayes import NaiveBayes
+
+
+def merge(paths: Sequence[str], output: str, console: Console) -> State:
+    """Merge the models and the measures of snapshots, files or folders, in their order; write them to a file.
+
+    What the runs had read is not merged: a merged snapshot is no run to go on with.
+
+    Raises FileError for snapshots that do not go together, and for an output that is there already.
+    """
+    check_output(output, None)
+    states = [read_snapshot(path, State.from_bytes, console.print) for path in paths]
+    first, recorded, _ = states[0]
+    merged = State(first.model, first.measures, first.tally)
+    for path, (state, *_) in zip(paths[1:], states[1:], strict=True):
+        try:
+            merged.model = NaiveBayes.merge([merged.model, state.model])
+        except ValueError as error:
+            raise FileError(f"{path} cannot be merged with {paths[0]}: {error}") from error
+        merged.measures.merge(state.measures)
+        merged.tally.add(state.tally)
+    replace_snapshot(output, merged.to_bytes(recorded, {}))
+    return merged
+
+
+def unlearn(path: str, config: Config, console: Console, given: set[str]) -> tuple[int, Counter[str]]:
+    """Take the events of the inputs back out of a snapshot, a file or the newest of a folder.
+
+    Those that cannot be go to the dead letters. In a folder, older snapshots, which still hold the events, are removed.
+
+    Returns how many events were taken back, and how many not, by reason. Raises FileError, before anything is touched.
+    """
+    state, recorded, lengths = read_snapshot(path, State.from_bytes, console.print)
+    config = with_recorded(config, recorded, given)
+    source = FileSource(config.inputs, config.format, config.max_record_bytes)
+    source.check({})
+    check_output(config.dead_letters, None)
+    taken_back, reasons = 0, Counter[str]()
+    sink = FileSink(config.dead_letters, None)
+    try:
+        for batch in source.batches([]):
+            taken_back += _unlearn(state.model, batch, _with_labels(batch, take(fields_of(config), batch)))
+            reasons.update(letter.reason for letter in batch.dead)
+            sink.write(b"".join(dead_letter_line(batch.position, letter) for letter in batch.dead))
+        sink.sync()
+    finally:
+        sink.close()
+    if taken_back:
+        replace_snapshot(path, state.to_bytes(recorded, lengths))
+    return taken_back, reasons
+
+
+def _with_labels(batch: Batch, taken: Taken) -> Taken:
+    """Leave out events that have no label, or one that cannot be a class."""
+    problems: dict[int, tuple[str, str]] = {
+        place: (NO_LABEL, "so it was never learned") for place, label in enumerate(taken.labels) if label is None
+    }
+    return bury(batch, taken, {**problems, **bad_labels(taken.labels)})
+
+
+def _unlearn(model: NaiveBayes, batch: Batch, taken: Taken) -> int:
+    """Take back the events of a batch, and bury those that cannot be; return how many were taken back."""
+    count = 0
+    for place, (event, label) in enumerate(zip(batch.events, taken.labels, strict=True)):
+        given: dict[str, Any] = {}
+        if taken.weights is not None:
+            given["w"] = float(taken.weights[place])
+        if taken.times is not None:
+            given["t"] = float(taken.times[place])
+        try:
+            model.unlearn_one(event, label, **given, cells=batch.cells)
+            count += 1
+        except ValueError as error:
+            batch.dead.append(DeadLetter(batch.offsets[place], batch.raw[place], NOT_LEARNED, str(error)))
+    batch.dead.sort()
+    return count
