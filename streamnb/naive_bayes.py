@@ -520,13 +520,17 @@ class NaiveBayes(base.MiniBatchClassifier):
 
     def _admit(self, amount: float) -> None:
         self.statistics.admit(amount)
-        self._fit_tables()
+        self._fit_if_new()
+
+    def _fit_if_new(self) -> None:
+        if self._registered != self._vocabulary.registered or self._tables.classes != len(self._labels.names):
+            self._fit_tables()
 
     def _run(self, batch: Batch, *, cells: bool, bad: Counter[FeatureName], probabilities: Floats | None) -> None:
         """Encode events, score them if there is room for probabilities [event, class], and learn them."""
         start = 0
         for events in self._encoder.encode(batch.events, batch.lessons[LABEL] != NO_LABEL, cells, bad):
-            self._fit_tables()
+            self._fit_if_new()
             part = slice(start, start + events[0].shape[1] - 1)
             lessons = np.ascontiguousarray(batch.lessons[:, part])
             times = None if batch.times is None else batch.times[part]

@@ -29,10 +29,13 @@ def description(name: str) -> dict[str, Any]:
 
 
 def kinds(name: str) -> dict[str, str]:
-    """Return the kinds to declare for a stream: its categorical columns, of which some hold digits."""
+    """Return the kinds to declare for a stream: its text, and its categorical columns, of which some hold digits."""
     columns = description(name)
+    declared = {"c": "categorical", "t": "text"}
     return {
-        column: "categorical" for column, kind in zip(columns["cols"], columns["types"], strict=True) if kind == "c"
+        column: declared[kind]
+        for column, kind in zip(columns["cols"], columns["types"], strict=True)
+        if kind in declared
     }
 
 

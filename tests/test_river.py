@@ -3,6 +3,7 @@
 import copy
 import datetime as dt
 import pickle
+import random
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,11 @@ from river import (
     checks,
     compose,
     datasets,
+    drift,
     ensemble,
     evaluate,
     feature_extraction,
+    imblearn,
     metrics,
     multiclass,
     preprocessing,
@@ -108,6 +111,52 @@ def test_an_ensemble_answers_as_soon_as_its_members_have_learned(wrapper):
         answer = model.predict_one(x)
         assert place < 5 or answer in (True, False)
         model.learn_one(x, y)
+
+
+@pytest.mark.parametrize("train_in_background", [False, True])
+def test_a_drift_puts_a_model_in_its_place_that_did_not_learn_all_before(train_in_background):
+    """The labels swap after 500 events; a model that remembered them all would be wrong for 500 more."""
+    wrapped = drift.DriftRetrainingClassifier(
+        NaiveBayes(), drift_detector=drift.binary.DDM(), train_in_background=train_in_background
+    )
+    first, chance = wrapped.model, random.Random(1)
+    for i in range(600):
+        label = (i % 2 == 0) == (i < 500) if chance.random() < 0.95 else chance.random() < 0.5
+        event = {"v": i % 2 + chance.gauss(0, 0.1)}
+        wrapped.predict_one(event)
+        wrapped.learn_one(event, label)
+    assert wrapped.model is not first
+    assert wrapped.predict_one({"v": 0.0}) is False
+    assert wrapped.predict_one({"v": 1.0}) is True
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        lambda model: imblearn.RandomUnderSampler(model, desired_dist={True: 0.5, False: 0.5}, seed=1),
+        lambda model: imblearn.RandomOverSampler(model, desired_dist={True: 0.5, False: 0.5}, seed=1),
+        lambda model: imblearn.RandomSampler(model, desired_dist={True: 0.5, False: 0.5}, sampling_rate=0.5, seed=1),
+        lambda model: imblearn.HardSamplingClassifier(model, size=20, p=0.2, seed=1),
+    ],
+    ids=["under", "over", "both", "hard"],
+)
+def test_rivers_samplers_run_with_it_inside(sampler):
+    """On a stream with one event of twenty in a class, both classes are found."""
+    wrapped, recall = sampler(NaiveBayes()), metrics.BalancedAccuracy()
+    chance = random.Random(7)
+    for i in range(600):
+        label = chance.random() < 0.05
+        event = {"v": chance.gauss(3.0 if label else 0.0, 1.0), "k": "ab"[label] if chance.random() < 0.8 else "c"}
+        answer = wrapped.predict_one(event)
+        if i > 100 and answer is not None:
+            recall.update(label, answer)
+        wrapped.learn_one(event, label)
+    assert recall.get() > 0.85
+
+
+def test_random_patches_run_with_it_inside():
+    forest = ensemble.SRPClassifier(NaiveBayes(), n_models=3, seed=1)
+    assert evaluate.progressive_val_score(datasets.Phishing(), forest, metrics.Accuracy()).get() > 0.8
 
 
 def test_one_vs_rest_agrees_with_many_classes_at_once_on_easy_data():
