@@ -14,7 +14,7 @@ import numpy as np
 
 from consumers.records import NOT_A_LABEL, NOT_A_TIME, NOT_A_WEIGHT, Batch, DeadLetter
 from streamnb.arrays import Floats
-from streamnb.batch import as_weights
+from streamnb.batch import as_weight as weight_of
 from streamnb.labels import as_label
 from streamnb.values import as_number, is_missing, is_nan
 
@@ -99,7 +99,7 @@ def as_weight(value: Any) -> float:
     """
     if is_missing(value):
         return 1.0
-    return float(as_weights([_number(value)], 1)[0])
+    return weight_of(_number(value))
 
 
 def as_time(value: Any) -> float:

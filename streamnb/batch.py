@@ -66,6 +66,14 @@ def as_events(events: Any) -> Sequence[Event] | Columns:
     return batch
 
 
+def as_weight(weight: Any) -> float:
+    """Return the weight of one event; ValueError for what is none."""
+    given = as_number(weight, "weight")
+    if given == 0.0 or LIGHTEST <= given <= HEAVIEST:
+        return given
+    raise ValueError(f"the weight is {given!r}: it must be 0, or from {LIGHTEST} to {HEAVIEST}")
+
+
 def as_weights(weights: Any, events: int) -> Floats:
     """Return the weights of events; ValueError for one that is none.
 
@@ -73,12 +81,11 @@ def as_weights(weights: Any, events: int) -> Floats:
     array([1. , 0. , 0.5])
     """
     given = as_numbers(weights, "weights", events)
-    bad = ~((given == 0.0) | ((given >= LIGHTEST) & (given <= HEAVIEST)))
-    if bad.any():
-        raise ValueError(
-            f"event {bad.argmax()}: the weight is {float(given[bad.argmax()])!r}: "
-            f"it must be 0, or from {LIGHTEST} to {HEAVIEST}"
-        )
+    bad = np.flatnonzero(~((given == 0.0) | ((given >= LIGHTEST) & (given <= HEAVIEST))))
+    try:
+        as_weight(float(given[bad[0]]) if len(bad) else 0.0)
+    except ValueError as error:
+        raise ValueError(f"event {bad[0]}: {error}") from error
     return given
 
 
@@ -86,6 +93,14 @@ def part_of(events: Events, part: slice) -> Events:
     """Return some of encoded events."""
     starts, features, values, codes = events
     return np.ascontiguousarray(starts[:, part.start : part.stop + 1]), features, values, codes
+
+
+def as_number(value: Any, name: str) -> float:
+    """Return one number; ValueError for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} is a number, not {value!r:.80}") from error
 
 
 def as_numbers(values: Any, name: str, events: int) -> Floats:

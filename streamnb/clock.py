@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from streamnb.arrays import AMOUNT, LABEL, UNIT_THEN, Floats, compiled
 
-_LANDMARK, _NEWEST = range(2)
+_LANDMARK, _NEWEST, _UNIT = range(3)
 _FARTHEST = 40.0  # half-lives from the landmark to an event: squares of 1e140 times 2^40 are far from overflowing
 LATEST = 1e300
 """Times are less than so many half-lives from 0; from 2^50 on they have no room for fractions of one."""
@@ -43,7 +43,7 @@ class Clock:
 
     def __init__(self, half_life: float) -> None:
         self.half_life = float(half_life)
-        self._state: Floats = np.array((0.0, -np.inf))
+        self._state: Floats = np.array((0.0, -np.inf, 1.0))
 
     @property
     def landmark(self) -> float:
@@ -58,7 +58,7 @@ class Clock:
     @property
     def unit(self) -> float:
         """What an event weighs at the newest time; 1 before any."""
-        return 1.0 if math.isinf(self.newest) else self.weight(self.newest)
+        return float(self._state[_UNIT])
 
     def weight(self, time: float) -> float:
         """Return what an event at a time weighs."""
@@ -74,15 +74,23 @@ class Clock:
 
         Raises ValueError for a time too far off to tell half-lives apart.
         """
-        far = ~(np.abs(times) / self.half_life < LATEST) & ~np.isnan(times)
-        if far.any():
-            raise ValueError(
-                f"event {far.argmax()}: the time {float(times[far.argmax()])!r} is not a number within {LATEST} "
-                f"half-lives ({self.half_life!r}) of 0"
-            )
+        far = np.flatnonzero(~(np.abs(times) / self.half_life < LATEST) & ~np.isnan(times))
+        if len(far):
+            raise ValueError(f"event {far[0]}: {self._too_far(float(times[far[0]]))}")
         before = np.concatenate(([self.newest], np.where(learned, times, -np.inf)))
         newest = np.fmax.accumulate(before)[:-1]
         return np.where(np.isnan(times), np.where(np.isinf(newest), 0.0, newest), times)
+
+    def time(self, time: float) -> float:
+        """Return the time of one event, that of the newest event for NaN; ValueError as in `times`."""
+        if not abs(time) / self.half_life < LATEST:
+            if not math.isnan(time):
+                raise ValueError(self._too_far(time))
+            return 0.0 if math.isinf(self.newest) else self.newest
+        return time
+
+    def _too_far(self, time: float) -> str:
+        return f"the time {time!r} is not a number within {LATEST} half-lives ({self.half_life!r}) of 0"
 
     def weigh(self, times: Floats, start: int, lessons: Floats) -> int:
         """Turn the weights of lessons [row, event], from some event on, into what they are stored with; set the units.
@@ -95,7 +103,7 @@ class Clock:
     def move(self, landmark: float) -> float:
         """Move the landmark to a whole number of half-lives; return the factor for all that is stored."""
         factor = math.pow(2.0, max(self.landmark - landmark, -1e4))
-        self._state[_LANDMARK] = landmark
+        self.restore(landmark, self.newest)
         return factor
 
     def age(self, time: float) -> float:
@@ -106,13 +114,14 @@ class Clock:
         """Set landmark and newest time, as they were."""
         if landmark != math.floor(landmark) or math.isnan(newest):
             raise ValueError(f"a clock with the landmark {landmark} and the newest time {newest}")
-        self._state[:] = landmark, newest
+        self._state[:2] = landmark, newest
+        self._state[_UNIT] = _unit(self.half_life, landmark, newest)
 
 
 @compiled
 def _weigh(times: Floats, half_life: float, state: Floats, start: int, lessons: Floats) -> int:
     landmark, newest = state[_LANDMARK], state[_NEWEST]
-    unit = 1.0 if newest == -math.inf else 2.0 ** (newest / half_life - landmark)
+    unit = state[_UNIT]
     stop = start
     while stop < len(times):
         lessons[UNIT_THEN, stop] = unit
@@ -128,5 +137,11 @@ def _weigh(times: Floats, half_life: float, state: Floats, start: int, lessons: 
                 newest = times[stop]
                 unit = power
         stop += 1
-    state[_LANDMARK], state[_NEWEST] = landmark, newest
+    state[_LANDMARK], state[_NEWEST], state[_UNIT] = landmark, newest, unit
     return stop
+
+
+@compiled
+def _unit(half_life: float, landmark: float, newest: float) -> float:
+    """Return what `_weigh` would have an event weigh at the newest time: the same to the last bit."""
+    return 2.0 ** (newest / half_life - landmark) if newest > -math.inf else 1.0

@@ -5,8 +5,9 @@ Law: the prior and the shares add up to the difference of the two classes' score
 
 import html
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from streamnb.arrays import Events
@@ -130,37 +131,36 @@ def name_shares(vocabulary: Vocabulary, encoded: Events, event: Event, shares: S
     starts, features, values, codes = encoded
     (_, numbers), (_, categories), (first, last) = starts.tolist()
     whose, what = features.tolist(), values.tolist()
-    named = list(map(Share, map(vocabulary.numeric.__getitem__, whose[:numbers]), what, shares))
+    names: list[FeatureName] = [vocabulary.numeric[feature] for feature in whose[:numbers]]
     if categories:
-        named += _of_categories(vocabulary, codes.tolist(), event, shares[numbers:])
+        owners = [vocabulary.owners[code] if code >= 0 else -code - 1 for code in codes.tolist()]
+        names += [vocabulary.counted[owner] for owner in owners]
+        found = event if all(map(event.__contains__, names)) else flatten(event, vocabulary.bags)[0]
+        what[numbers:] = [*map(found.__getitem__, names[numbers:]), *what[numbers:]]
     if first < last:
-        named += _of_tokens(vocabulary, whose[first:last], what[first:last], shares[numbers + categories :])
-    named.sort(key=_size)
-    return named
+        bag_names, tokens = _name_tokens(vocabulary, whose[first:], what[numbers + categories :])
+        names += bag_names
+        what[numbers + categories :] = tokens
+    sizes = list(map(abs, shares))
+    order = sorted(range(len(names)), key=sizes.__getitem__, reverse=True)
+    named = map(_share, [(names[place], what[place], shares[place]) for place in order])
+    return (
+        [share for share in named if share.value is not ABSENT_TOKENS or share.share] if first < last else list(named)
+    )
 
 
-def _of_categories(
-    vocabulary: Vocabulary, codes: Sequence[int], event: Event, shares: Sequence[float]
-) -> Iterator[Share]:
-    owners = [vocabulary.owners[code] if code >= 0 else -code - 1 for code in codes]
-    names = [vocabulary.counted[owner] for owner in owners]
-    found = event if all(map(event.__contains__, names)) else flatten(event, vocabulary.bags)[0]
-    return map(Share, names, map(found.__getitem__, names), shares)
+_share = partial(tuple.__new__, Share)  # three times as fast as calling it
 
 
-def _of_tokens(
-    vocabulary: Vocabulary, codes: Sequence[int], often: Sequence[float], shares: Sequence[float]
-) -> Iterator[Share]:
-    name: FeatureName = ""
-    for code, times, share in zip(codes, often, shares, strict=True):
-        value: Any = OTHER_TOKENS
-        if times == 0.0:
-            name, value = vocabulary.counted[-code - 1], ABSENT_TOKENS
-        elif code >= 0 and vocabulary.values[code] is not None:
-            value = vocabulary.values[code]
-        if times > 0.0 or share != 0.0:
-            yield Share(name, value, share)
-
-
-def _size(share: Share) -> float:
-    return -abs(share.share)
+def _name_tokens(
+    vocabulary: Vocabulary, codes: Sequence[int], often: Sequence[float]
+) -> tuple[list[FeatureName], list[Any]]:
+    """Return the feature and the value that each token, or head of a bag, is told by."""
+    names: list[FeatureName] = []
+    tokens: list[Any] = []
+    for code, times in zip(codes, often, strict=True):
+        head = times == 0.0
+        names.append(vocabulary.counted[-code - 1] if head else names[-1])
+        known = code >= 0 and vocabulary.values[code] is not None
+        tokens.append(ABSENT_TOKENS if head else vocabulary.values[code] if known else OTHER_TOKENS)
+    return names, tokens

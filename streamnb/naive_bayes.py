@@ -17,7 +17,7 @@ from river import base
 from streamnb import frames, kernels
 from streamnb.arrays import AMOUNT, EVENTS, KNOWN, LABEL, UNIT, WEIGHT, Events, Floats
 from streamnb.bags import TOKENS, Tokenizer, Tokens
-from streamnb.batch import Batch, as_batch, as_numbers, as_weights, part_of
+from streamnb.batch import Batch, as_batch, as_number, as_weight, part_of
 from streamnb.encoder import Encoder
 from streamnb.events import Event
 from streamnb.explain import Explanation, name_shares
@@ -243,7 +243,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         """
         chosen = -1 if label is None else self._code(label)
         rival = -1 if against is None else self._code(against)
-        if not self.learned:
+        if not self.statistics.weights[WEIGHT, 0]:
             return None
         labels = self._labels.names
         if len(labels) == 1:
@@ -506,9 +506,9 @@ class NaiveBayes(base.MiniBatchClassifier):
         Raises ValueError.
         """
         if self._clock is not None:
-            time = as_numbers([self._clock.following() if t is None else t], "times", 1)
-            self._time[:] = self._clock.times(time, np.ones(1, dtype=np.bool_))
-        return bool(as_weights([w], 1)[0])
+            time = self._clock.following() if t is None else as_number(t, "time")
+            self._time[0] = self._clock.time(time)
+        return as_weight(w) > 0.0
 
     def _turn_clock(self) -> None:
         """Turn the clock on to the event that was weighed."""

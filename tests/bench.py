@@ -185,6 +185,49 @@ def growth(rounds: int) -> None:
             )
 
 
+def algebra(stream: Stream, rounds: int) -> None:
+    """Print what weights, forgetting and explaining cost beside learning and predicting, and what merging takes."""
+    events, labels = (column[:SLICE] for column in stream)
+
+    def learn(weight: float, half_life: float | None) -> Callable[[], None]:
+        def work() -> None:
+            model = NaiveBayes(half_life=half_life)
+            for event, label in zip(events, labels, strict=True):
+                model.learn_one(event, label, weight)
+
+        return work
+
+    model = NaiveBayes()
+    model.learn_many(list(events), labels)
+    columns = 1_000_000
+    one, other = NaiveBayes(), NaiveBayes()
+    for part, models in enumerate((one, other)):
+        words = [{"word": f"{part if place % 2 else ''}{place}"} for place in range(columns)]
+        models.learn_many(words, np.arange(columns) % 2)
+    works = [
+        learn(1.0, None),
+        learn(2.0, None),
+        learn(1.0, 1_000.0),
+        lambda: [model.predict_proba_one(event) for event in events],
+        lambda: [model.explain_one(event) for event in events],
+        lambda: one + other,
+    ]
+    for work in works[2:5]:
+        work()  # compiles
+    gc.freeze()  # what was made is not the peers' to collect
+    plain, weighted, forgetting, predicted, explained, merged = medians(rounds, *works)
+    print(f"one event at a time, {len(events[0])} numeric features, {len(set(labels))} classes")
+    for name, taken, base in (
+        ("learn", plain, plain),
+        ("learn with a weight", weighted, plain),
+        ("learn and forget", forgetting, plain),
+        ("predict", predicted, predicted),
+        ("explain", explained, predicted),
+    ):
+        print(f"  {name:32s}{taken / len(events) * 1e6:9.2f} µs an event   x {taken / base:6.2f}")
+    print(f"merge of two models of {columns:,} columns each: {merged:.2f} s")
+
+
 def start_up(rounds: int) -> None:
     """Print what it takes to start."""
     first = "from streamnb import NaiveBayes as N; m = N(); m.learn_one({'a': 1.0}, 1); m.predict_proba_one({'a': 1.0})"
@@ -207,7 +250,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--csv", help="a file whose last column is the label")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("parts", nargs="*", default=["learner", "lines", "growth", "start"])
+    parser.add_argument("parts", nargs="*", default=["learner", "lines", "algebra", "growth", "start"])
     arguments = parser.parse_args()
     stream = numeric_stream(arguments.csv)
     gc.freeze()  # the stream is not the peers' to collect
@@ -215,6 +258,8 @@ def main() -> None:
         test_then_train(stream, arguments.rounds)
     if "lines" in arguments.parts:
         json_lines(stream, arguments.rounds)
+    if "algebra" in arguments.parts:
+        algebra(stream, arguments.rounds)
     if "growth" in arguments.parts:
         growth(arguments.rounds)
     if "start" in arguments.parts:
