@@ -30,6 +30,15 @@ MULTINOMIAL, COMPLEMENT, BERNOULLI = range(3)
 PRODUCTS, SCORES, PRIORS = range(3)
 """The rows of the kernels' work space [row, class]: ratios multiplied so far, log scores, log priors."""
 
+MOMENTS = 4
+"""How many moments a feature has: weight, mean, sum of squared deviations, and TAKEN."""
+
+TAKEN = 3
+"""The moment that tells, in slot 0, of what size rounding may be left in the others: see `kernels.blur`."""
+
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
+"""A spread below this share of what was added up is rounding noise, not data."""
+
 LABEL, AMOUNT, UNIT_THEN = range(3)
 """The rows of lessons [row, event].
 

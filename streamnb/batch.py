@@ -29,14 +29,17 @@ class Batch(NamedTuple):
 
 
 def as_batch(
-    events: Any, labels: Iterable[object], weights: Any, times: Any, classes: Labels, clock: Clock | None
+    batch: Sequence[Event] | Columns,
+    labels: Iterable[object],
+    weights: Any,
+    times: Any,
+    classes: Labels,
+    clock: Clock | None,
 ) -> Batch:
-    """Return a batch of dicts, of a frame, or of an array; events of which nothing would count lose their label.
+    """Return events with what goes with each; those of weight 0 lose their label.
 
-    Raises ValueError for a label, a weight or a time that cannot be one, TypeError for an event that is not a dict; no
-    class is added then.
+    Raises ValueError for a label, a weight or a time that cannot be one; no class is added then.
     """
-    batch = as_events(events)
     labels = labels if isinstance(labels, np.ndarray) else list(labels)
     if len(labels) != len(batch):
         raise ValueError(f"{len(batch)} events came with {len(labels)} labels")

@@ -26,6 +26,7 @@ from streamnb.values import (
     Category,
     FeatureName,
     Reading,
+    is_missing,
     is_text,
     read,
 )
@@ -89,14 +90,28 @@ class Encoder:
             raise TypeError(f"an event is a dict of features, not {type(event).__name__}")
         return _stacked([self._row(event, learn, False, Counter())])
 
+    def try_texts(self, events: Sequence[Event] | Columns) -> None:
+        """Cut every text once for nothing: what a user's tokenizer raises is raised before anything is learned."""
+        texts = [name for name, kind in self.vocabulary.declared.items() if kind == TEXT]
+        for event in events if texts else ():
+            found, _ = flatten(event, self.vocabulary.bags)
+            for name in texts:
+                self._tokens(found.get(name))
+
     def unknown(self, event: Event, *, cells: bool) -> tuple[list[FeatureName], Counter[FeatureName]]:
         """Return the features of an event that were never learned, and what it would add to the bad values."""
         found, spoiled = flatten(event, self.vocabulary.bags)
-        kinds = {name: self._read(name, value, cells)[0] for name, value in found.items()}
-        new = [name for name, kind in kinds.items() if name not in self.vocabulary.features and kind not in _NO_KIND]
-        bad = spoiled + [name for name, kind in kinds.items() if kind == BAD]
-        beyond = new if self.vocabulary.full else []
-        return new, Counter([*(name if name in self.bad_values else BEYOND for name in bad), *(BEYOND for _ in beyond)])
+        new = []
+        for name, value in found.items():
+            kind = self._read(name, value, cells)[0]
+            known = name in self.vocabulary.features
+            gone = not known and name in self.bad_values and not is_missing(value)  # but for its bad values
+            if kind == BAD or gone:
+                spoiled.append(name)
+            elif not known and kind != MISSING:
+                new.append(name)
+        beyond = [BEYOND] * len(new) if self.vocabulary.full else []
+        return new, Counter([*(name if name in self.bad_values else BEYOND for name in spoiled), *beyond])
 
     def encode(
         self, events: Sequence[Event] | Columns, learn: NDArray[np.bool_], cells: bool, bad: Counter[FeatureName]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from streamnb.arrays import WEIGHT, Floats
+from streamnb.arrays import TAKEN, WEIGHT, Floats
 from streamnb.kernels import pooled_variance
 from streamnb.labels import Label
 from streamnb.settings import Settings
@@ -51,7 +51,7 @@ def stats_of(statistics: Statistics, feature: FeatureName, label: Label) -> Feat
         raise ValueError(f"the class {label!r} was never learned")
     kind, number = vocabulary.features[feature]
     if kind == "numeric":
-        weight, mean, squares = statistics.moments.array[number, :, code + 1].tolist()
+        weight, mean, squares = statistics.moments.array[number, :TAKEN, code + 1].tolist()
         n, squares = weight / unit, squares / unit
         var = squares / (n - 1) if n > 1 else 0.0
         return FeatureStats(feature, label, n, mean, var, squares / n if n else 0.0, {})
@@ -143,7 +143,7 @@ def _gaussians(statistics: Statistics, settings: Settings, feature: int) -> tupl
     """Return mean, standard deviation and share of each class that has a numeric feature; none for a constant one."""
     unit, moments = statistics.unit, statistics.moments.array
     pooled = pooled_variance(moments, feature, statistics.slots - 1, unit)
-    weights, means, squares = moments[feature, :, 1 : statistics.slots]
+    weights, means, squares = moments[feature, :TAKEN, 1 : statistics.slots]
     there = weights > 0.0
     if pooled <= 0.0:
         there = np.zeros_like(there)
@@ -184,7 +184,7 @@ def alike(statistics: Statistics, settings: Settings) -> list[list[FeatureName]]
 
 def _profile(statistics: Statistics, feature: int) -> Floats:
     """Return how the classes of a numeric feature differ: means and log variances, on the scale of the feature."""
-    weights, means, squares = statistics.moments.array[feature, :, : statistics.slots]
+    weights, means, squares = statistics.moments.array[feature, :TAKEN, : statistics.slots]
     safe = np.maximum(weights, np.finfo(np.float64).tiny)
     variances = squares / safe
     overall = max(variances[0], np.finfo(np.float64).tiny)

@@ -34,8 +34,10 @@ from streamnb.arrays import (
     PRIORS,
     PRODUCTS,
     RESIDUE,
+    ROUNDING,
     SCORES,
     SMOOTHING,
+    TAKEN,
     TOKENS,
     UNIFORM_PRIOR,
     UNIT,
@@ -52,7 +54,6 @@ _LEAST_SMOOTHING = 1e-12  # below it ratios have no bound, and each takes a loga
 _FARTHEST = 1e300  # a squared distance beyond it is infinite for every purpose, but sums and differences stay finite
 _LEAST_VARIANCE = 1e-9  # of the pooled variance: matters only where the user turned the variance prior off
 _LEAST_SQUARES = 1e-300  # keeps a division by faded squares finite
-_ROUNDING = 8 * float(np.finfo(np.float64).eps)  # a spread below this share of the mean is rounding noise, not data
 _LEAST_SPREAD = 1.0 / LARGEST  # the square of a smaller one loses its digits
 
 
@@ -66,8 +67,8 @@ def pooled_variance(moments: Floats, feature: int, classes: int, unit: float) ->
     if weight <= 0.0:
         return 0.0
     overall = moments[feature, 2, 0] / weight
-    noise = max(_ROUNDING * abs(moments[feature, 1, 0]), _LEAST_SPREAD)
-    if not overall > noise * noise:
+    noise = max(ROUNDING * abs(moments[feature, 1, 0]), _LEAST_SPREAD)
+    if not overall > max(noise * noise, ROUNDING * moments[feature, TAKEN, 0] ** 2):
         return 0.0
     within = 0.0
     present = 0.0
@@ -402,6 +403,23 @@ def learn_class(weights: Floats, slot: int, amount: float) -> None:
 
 
 @compiled
+def blur(taken: float, moments: Floats, value: float) -> float:
+    """Return how far from the mean numbers were, of whose unlearning rounding may be left: a value among them, if so.
+
+    None is left to speak of while the feature still varies; nor where it does not, if its mean is a short number.
+    """
+    weight, mean, squares = moments[0], moments[1], moments[2]
+    distance = abs(value - mean)
+    size = 16.0 * distance  # adding and subtracting it rounds to a multiple of the noise
+    if weight <= 0.0:
+        return 0.0
+    if squares > 1e6 * ROUNDING * distance * distance * weight or (squares == 0.0 and (mean + size) - size == mean):
+        return taken
+    larger: float = max(taken, distance)
+    return larger
+
+
+@compiled
 def learn_numbers(
     moments: Floats, slot: int, amount: float, features: Integers, values: Floats, start: int, stop: int
 ) -> None:
@@ -419,6 +437,8 @@ def learn_numbers(
             moments[feature, 0, place] = weight
             moments[feature, 1, place] = mean
             moments[feature, 2, place] = squares if squares > 0.0 and weight > 0.0 else 0.0
+        if amount < 0.0:
+            moments[feature, TAKEN, 0] = blur(moments[feature, TAKEN, 0], moments[feature, :, 0], value)
 
 
 @compiled
@@ -667,9 +687,11 @@ def share_numbers(
         pooled = pooled_variance(moments, feature, classes, unit)
         everywhere = moments[feature, 1, 0]
         if pooled > 0.0 and not math.isnan(value):
-            weight, mean, squares = moments[feature, :, chosen + 1]
+            slot = chosen + 1
+            weight, mean, squares = moments[feature, 0, slot], moments[feature, 1, slot], moments[feature, 2, slot]
             ratio, distance = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
-            weight, mean, squares = moments[feature, :, against + 1]
+            slot = against + 1
+            weight, mean, squares = moments[feature, 0, slot], moments[feature, 1, slot], moments[feature, 2, slot]
             other, farther = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
             shares[place] = 0.5 * (math.log(ratio / other) + (farther - distance))
 

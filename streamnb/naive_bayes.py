@@ -17,7 +17,7 @@ from river import base
 from streamnb import frames, kernels
 from streamnb.arrays import AMOUNT, EVENTS, KNOWN, LABEL, UNIT, WEIGHT, Events, Floats
 from streamnb.bags import TOKENS, Tokenizer, Tokens
-from streamnb.batch import Batch, as_batch, as_number, as_weight, part_of
+from streamnb.batch import Batch, as_batch, as_events, as_number, as_weight, part_of
 from streamnb.encoder import Encoder
 from streamnb.events import Event
 from streamnb.explain import Explanation, name_shares
@@ -131,6 +131,9 @@ class NaiveBayes(base.MiniBatchClassifier):
         self._lesson = np.ones((3, 1))  # of one event, as is its time
         self._time = np.zeros(1)
         self._take(Statistics(self.settings), Counter())
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_lesson": np.ones((3, 1)), "_time": np.zeros(1)}  # work space is no state
 
     @property
     def _multiclass(self) -> bool:
@@ -400,7 +403,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         counted in `bad_values`. Weights and times, one for each event, are as in `learn_one`. Raises ValueError for a
         label, a weight or a time that cannot be one; nothing of the batch is kept then.
         """
-        batch = as_batch(X, y, w, t, self._labels, self._clock)
+        batch = self._batch(X, y, w, t)
         self._run(batch, cells=False, bad=Counter(), probabilities=None)
 
     def predict_proba_many(self, X: Any) -> Any:
@@ -456,7 +459,7 @@ class NaiveBayes(base.MiniBatchClassifier):
                [1.  , 0.  ],
                [0.92, 0.08]])
         """
-        batch = as_batch(events, labels, weights, times, self._labels, self._clock)
+        batch = self._batch(events, labels, weights, times)
         probabilities = np.zeros((len(batch.events), len(self._labels)))
         bad = Counter() if bad_values is None else bad_values
         self._run(batch, cells=cells, bad=bad, probabilities=probabilities)
@@ -525,6 +528,12 @@ class NaiveBayes(base.MiniBatchClassifier):
     def _fit_if_new(self) -> None:
         if self._registered != self._vocabulary.registered or self._tables.classes != len(self._labels.names):
             self._fit_tables()
+
+    def _batch(self, events: Any, labels: Iterable[object], weights: Any, times: Any) -> Batch:
+        known = as_events(events)
+        if callable(self.tokenizer):
+            self._encoder.try_texts(known)
+        return as_batch(known, labels, weights, times, self._labels, self._clock)
 
     def _run(self, batch: Batch, *, cells: bool, bad: Counter[FeatureName], probabilities: Floats | None) -> None:
         """Encode events, score them if there is room for probabilities [event, class], and learn them."""

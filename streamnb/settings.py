@@ -52,27 +52,32 @@ class Settings:
     max_features: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("smoothing", "variance_prior", "prior_smoothing"):
-            if not 0 <= getattr(self, name) <= MOST:
-                raise ValueError(f"{name} is {getattr(self, name)!r}: it must be a number from 0 to {MOST}")
-        if 0 < self.smoothing < 1 / MOST:
-            raise ValueError(f"smoothing is {self.smoothing!r}: it must be 0 or at least {1 / MOST}")
+        self._check_numbers()
         for feature, kind in (self.kinds or {}).items():
             if kind not in KINDS:
                 raise ValueError(f"the kind of {feature!r} is {kind!r}: it must be one of {', '.join(KINDS)}")
         if self.bags not in BAGS:
             raise ValueError(f"bags is {self.bags!r}: it must be one of {', '.join(BAGS)}")
+        if self.bags == "complement" and self.smoothing == 0:
+            raise ValueError("smoothing is 0: with complement bags it must be above, or a new token would decide alone")
+        Tokens(self.tokenizer)  # raises for what cannot be one, as does the next
+        _ = self.known
+        if isinstance(self.prior, str) and self.prior not in PRIORS:
+            raise ValueError(f"prior is {self.prior!r}: it must be observed, uniform, or a probability for each class")
+        _check_given(self.given)
+
+    def _check_numbers(self) -> None:
+        for name in ("smoothing", "variance_prior", "prior_smoothing"):
+            if not 0 <= getattr(self, name) <= MOST:
+                raise ValueError(f"{name} is {getattr(self, name)!r}: it must be a number from 0 to {MOST}")
+        if 0 < self.smoothing < 1 / MOST:
+            raise ValueError(f"smoothing is {self.smoothing!r}: it must be 0 or at least {1 / MOST}")
         if self.half_life is not None and not self.half_life >= 1 / MOST:
             raise ValueError(f"half_life is {self.half_life!r}: it must be a number from {1 / MOST} on, or None")
         for name in ("max_values", "max_features"):
             bound = getattr(self, name)
             if bound is not None and not (isinstance(bound, int | np.integer) and bound >= 1):
                 raise ValueError(f"{name} is {bound!r}: it must be a whole number from 1 on, or None")
-        Tokens(self.tokenizer)
-        if isinstance(self.prior, str) and self.prior not in PRIORS:
-            raise ValueError(f"prior is {self.prior!r}: it must be observed, uniform, or a probability for each class")
-        _ = self.known  # raises for what cannot be a class
-        _check_given(self.given)
 
     @property
     def known(self) -> list[Label]:

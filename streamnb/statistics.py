@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.arrays import FADED, GIVEN, NUMBERS, TOKENS, UNIT, WEIGHT, Events, Floats, Tables
+from streamnb.arrays import FADED, GIVEN, MOMENTS, NUMBERS, TOKENS, UNIT, WEIGHT, Events, Floats, Tables
 from streamnb.clock import Clock
 from streamnb.labels import Label, Labels
 from streamnb.settings import Settings
@@ -147,7 +147,7 @@ class Statistics:
         self.reserve()
         self.weights[:GIVEN, here] += other.weights[:GIVEN, there]
         numeric, counted, columns = (np.flatnonzero(place >= 0) for place in places)
-        self.moments.add(other.moments.array[np.ix_(numeric, np.arange(3), there)], places.numeric[numeric], here)
+        self.moments.add(other.moments.array[np.ix_(numeric, np.arange(MOMENTS), there)], places.numeric[numeric], here)
         if self.vocabulary.max_values is not None:
             self._credit(other, places, *missed)
         self.counts.add(
@@ -259,8 +259,9 @@ class Statistics:
         self.labels = Labels(plain["classes"])
         self.reserve()
         _, places = self.to_state()
-        if arrays["weights"].ndim == 1:  # as in version 1: each event weighed 1
-            arrays = {**arrays, "weights": np.stack((arrays["weights"],) * 2)}
+        if arrays["weights"].ndim == 1:  # as in version 1: each event weighed 1, and none was unlearned
+            moments = np.pad(arrays["moments"], ((0, 0), (0, 1), (0, 0)))
+            arrays = {**arrays, "weights": np.stack((arrays["weights"],) * 2), "moments": moments}
         if len(vocabulary.features) < len(plain["features"]) or len(self.labels.names) < len(plain["classes"]):
             raise ValueError("a name twice")
         for key, place in places.items():

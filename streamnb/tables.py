@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from streamnb.arrays import FADED, Floats, Integers
+from streamnb.arrays import FADED, MOMENTS, Floats, Integers
 
 
 class Moments:
@@ -19,11 +19,11 @@ class Moments:
     """
 
     def __init__(self) -> None:
-        self.array: Floats = np.zeros((0, 3, 1))
+        self.array: Floats = np.zeros((0, MOMENTS, 1))
 
     def reserve(self, features: int, slots: int) -> None:
         """Make room for so many features and slots; what is new is zero."""
-        self.array = grown(self.array, (features, 3, slots))
+        self.array = grown(self.array, (features, MOMENTS, slots))
 
     def add(self, moments: Floats, features: Integers, slots: Integers) -> None:
         """Add the moments [feature, moment, slot] of another part of the stream, to these features and slots.
@@ -31,20 +31,20 @@ class Moments:
         Chan, T. F., Golub, G. H. and LeVeque, R. J. (1983). Algorithms for computing the sample variance: analysis and
         recommendations. The American Statistician 37(3).
         """
-        place = np.ix_(features, np.arange(3), slots)
-        weight, mean, squares = np.moveaxis(self.array[place], 1, 0)
-        other_weight, other_mean, other_squares = np.moveaxis(moments, 1, 0)
+        place = np.ix_(features, np.arange(MOMENTS), slots)
+        weight, mean, squares, taken = np.moveaxis(self.array[place], 1, 0)
+        other_weight, other_mean, other_squares, other_taken = np.moveaxis(moments, 1, 0)
         total = weight + other_weight
         share = np.divide(other_weight, total, out=np.zeros_like(total), where=total > 0)
         distance = other_mean - mean
         mean = np.where(weight > 0, mean + distance * share, other_mean)
         squares = squares + other_squares + np.where(weight > 0, distance * distance * weight * share, 0.0)
-        self.array[place] = np.stack((total, mean, squares), axis=1)
+        self.array[place] = np.stack((total, mean, squares, np.maximum(taken, other_taken)), axis=1)
 
     def fade(self, factor: float) -> None:
         """Multiply the weights by a power of two; of what becomes too small, nothing is left."""
         self.array[:, (0, 2)] *= factor
-        faded = (self.array[:, 0] < FADED)[:, None].repeat(3, axis=1)
+        faded = (self.array[:, 0] < FADED)[:, None].repeat(MOMENTS, axis=1)
         self.array[faded] = 0.0
 
 
