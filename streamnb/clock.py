@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.arrays import AMOUNT, LABEL, UNIT_THEN, Floats, compiled
+from streamnb.arrays import AMOUNT, FADED, LABEL, UNIT_THEN, Floats, compiled
 
 _LANDMARK, _NEWEST, _UNIT = range(3)
 _FARTHEST = 40.0  # half-lives from the landmark to an event: squares of 1e140 times 2^40 are far from overflowing
@@ -74,16 +74,20 @@ class Clock:
 
         Raises ValueError for a time too far off to tell half-lives apart.
         """
-        far = np.flatnonzero(~(np.abs(times) / self.half_life < LATEST) & ~np.isnan(times))
+        far = np.flatnonzero(~(np.abs(times) < LATEST * self.half_life) & ~np.isnan(times))
         if len(far):
             raise ValueError(f"event {far[0]}: {self._too_far(float(times[far[0]]))}")
-        before = np.concatenate(([self.newest], np.where(learned, times, -np.inf)))
-        newest = np.fmax.accumulate(before)[:-1]
+        begun = not math.isinf(self.newest)
+        known = np.where(learned, times, -np.inf)
+        first = int(np.argmax(learned)) if learned.any() else 0
+        if not begun and math.isnan(known[first]):
+            known[first] = 0.0
+        newest = np.fmax.accumulate(np.concatenate(([self.newest if begun else -np.inf], known)))[:-1]
         return np.where(np.isnan(times), np.where(np.isinf(newest), 0.0, newest), times)
 
     def time(self, time: float) -> float:
         """Return the time of one event, that of the newest event for NaN; ValueError as in `times`."""
-        if not abs(time) / self.half_life < LATEST:
+        if not abs(time) < LATEST * self.half_life:
             if not math.isnan(time):
                 raise ValueError(self._too_far(time))
             return 0.0 if math.isinf(self.newest) else self.newest
@@ -132,7 +136,7 @@ def _weigh(times: Floats, half_life: float, state: Floats, start: int, lessons: 
             elif age - landmark > _FARTHEST:
                 break
             power = 2.0 ** (age - landmark)
-            lessons[AMOUNT, stop] *= power
+            lessons[AMOUNT, stop] *= power if power >= FADED else 0.0
             if times[stop] > newest:
                 newest = times[stop]
                 unit = power

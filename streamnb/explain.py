@@ -44,7 +44,7 @@ class Explanation:
     >>> for size, color, label in ((1, "red", "apple"), (9, "green", "melon"), (2, "green", "apple")):
     ...     model.learn_one({"size": size, "color": color}, label)
     >>> print(model.explain_one({"size": 1.5, "color": "green"}))
-    apple rather than melon: log odds 5.60
+    'apple' rather than 'melon': log odds 5.60
       +5.20  size = 1.5
       +0.69  (prior)
       -0.29  color = 'green'
@@ -109,8 +109,8 @@ class Explanation:
 
     def _title(self) -> str:
         if self.against is None:
-            return f"{self.label}, the only class"
-        return f"{self.label} rather than {self.against}: log odds {self.score:.2f}"
+            return f"{self.label!r}, the only class"
+        return f"{self.label!r} rather than {self.against!r}: log odds {self.score:.2f}"
 
     def _bars(self, top: int) -> list[tuple[str, float]]:
         bars = [(f"{feature} = {value!r:.40}", share) for feature, value, share in self.shares]

@@ -1,8 +1,8 @@
-"""Numba kernels over the tables: score, learn, test then train, explain.
+"""Numba kernels over the tables: score, learn, test then train, unlearn, explain.
 
-Law: an event costs O(features) to learn and O(features x classes) to score, and what it gives does not depend on the
-batch it came in: every entry point runs the same serial loops, event by event. Learning a weight and then its opposite
-leaves the tables as they were, up to rounding.
+Law: an event costs O(features) to learn and O(features x classes) to score or unlearn, and what it gives does not
+depend on the batch it came in: every entry point runs the same serial loops, event by event. To unlearn an event leaves
+the tables as they were before it was learned, up to rounding.
 
 No logarithm is kept or taken per feature. Likelihoods enter as ratios between known bounds, eight of them are
 multiplied before one logarithm is taken, and so nothing derived has to be kept in step with the tables.
@@ -234,8 +234,8 @@ def share_of_bags(
     total = totals[feature, slot] + 2.0 * smoothing
     if total <= 0.0:
         return 1.0
-    count = counts[code, slot]
-    among = count if present else max(totals[feature, slot] - count, 0.0)
+    count = min(counts[code, slot], totals[feature, slot])  # of rare ones that share a column, a bag may have several
+    among = count if present else totals[feature, slot] - count
     share: float = (among + smoothing) / total
     return share
 
@@ -384,39 +384,11 @@ def normalise(work: Floats, row: int, classes: int, event: int, probabilities: F
 
 
 @compiled
-def added(weight: float, amount: float) -> float:
-    """Return a weight with an amount added, nothing where only rounding is left of it."""
-    after = weight + amount
-    return after if after > -amount * RESIDUE else 0.0
-
-
-@compiled
 def learn_class(weights: Floats, slot: int, amount: float) -> None:
-    """Add an amount, or with a negative one take it away, as one event: in the slot of a class and in that of all."""
+    """Add an amount as one event: in the slot of a class and in that of all."""
     for place in (0, slot):
-        weight = added(weights[WEIGHT, place], amount)
-        events = weights[EVENTS, place] + math.copysign(1.0, amount)
-        weights[WEIGHT, place] = weight
-        if math.copysign(1.0, amount) < 0.0:
-            events = max(events, 1.0) if weight > 0.0 else 0.0  # of an event, a part can be taken back
-        weights[EVENTS, place] = events
-
-
-@compiled
-def blur(taken: float, moments: Floats, value: float) -> float:
-    """Return how far from the mean numbers were, of whose unlearning rounding may be left: a value among them, if so.
-
-    None is left to speak of while the feature still varies; nor where it does not, if its mean is a short number.
-    """
-    weight, mean, squares = moments[0], moments[1], moments[2]
-    distance = abs(value - mean)
-    size = 16.0 * distance  # adding and subtracting it rounds to a multiple of the noise
-    if weight <= 0.0:
-        return 0.0
-    if squares > 1e6 * ROUNDING * distance * distance * weight or (squares == 0.0 and (mean + size) - size == mean):
-        return taken
-    larger: float = max(taken, distance)
-    return larger
+        weights[WEIGHT, place] += amount
+        weights[EVENTS, place] += 1.0
 
 
 @compiled
@@ -430,28 +402,24 @@ def learn_numbers(
         if math.isnan(value):
             continue
         for place in (0, slot):
-            weight = added(moments[feature, 0, place], amount)
+            before = moments[feature, 0, place]
+            weight = before + amount
             distance = value - moments[feature, 1, place]
-            mean = moments[feature, 1, place] + distance * amount / weight if weight > 0.0 else 0.0
-            squares = moments[feature, 2, place] + distance * (value - mean) * amount
             moments[feature, 0, place] = weight
-            moments[feature, 1, place] = mean
-            moments[feature, 2, place] = squares if squares > 0.0 and weight > 0.0 else 0.0
-        if amount < 0.0:
-            moments[feature, TAKEN, 0] = blur(moments[feature, TAKEN, 0], moments[feature, :, 0], value)
+            if before > 0.0:
+                moments[feature, 1, place] += distance * amount / weight
+                moments[feature, 2, place] += distance * distance * (before / weight) * amount
+            elif amount > 0.0:
+                moments[feature, 1, place] = value
 
 
 @compiled
 def count_value(counts: Floats, distinct: Floats, feature: int, code: int, slot: int, amount: float) -> None:
     """Add an amount to a value's count: in the slot of a class and in that of all classes."""
-    before = counts[code, 0]
-    after = added(before, amount)
-    counts[code, 0] = after
-    counts[code, slot] = added(counts[code, slot], amount)
-    if before == 0.0:
+    if counts[code, 0] == 0.0 and amount > 0.0:
         distinct[feature] += 1.0
-    if after == 0.0:
-        distinct[feature] -= 1.0
+    counts[code, 0] += amount
+    counts[code, slot] += amount
 
 
 @compiled
@@ -474,7 +442,7 @@ def learn_categories(
         feature = owner[code]
         count_value(counts, distinct, feature, code, slot, amount)
         for place in (0, slot):
-            totals[feature, place] = added(totals[feature, place], amount)
+            totals[feature, place] += amount
 
 
 @compiled
@@ -496,12 +464,12 @@ def learn_tokens(
         code = codes[entry]
         head = times[entry] == 0.0
         feature = -code - 1 if head else owner[code]
-        each = amount if head else amount * times_that_count(bags, codes, times, entry, start)
-        if not head and each != 0.0:
+        each = amount if head or bags == BERNOULLI else amount * times[entry]
+        if not head:
             count_value(counts, distinct, feature, code, slot, each)
         if head == (bags == BERNOULLI):
             for place in (0, slot):
-                totals[feature, place] = added(totals[feature, place], each)
+                totals[feature, place] += each
 
 
 @compiled
@@ -806,6 +774,119 @@ def explain(
         shares[1 + numbers + categories :],
     )  # fmt: skip
     return chosen, against
+
+
+@compiled
+def left(weight: float, amount: float) -> float:
+    """Return what is left of a weight, nothing where that is only rounding."""
+    return weight - amount if weight - amount > amount * RESIDUE else 0.0
+
+
+@compiled
+def blur(taken: float, moments: Floats, value: float) -> float:
+    """Return how far from the mean numbers were, of whose unlearning rounding may be left: a value among them, if so.
+
+    None is left to speak of while the feature still varies; nor where it does not, if its mean is a short number.
+    """
+    weight, mean, squares = moments[0], moments[1], moments[2]
+    distance = abs(value - mean)
+    size = 16.0 * distance  # adding and subtracting it rounds to a multiple of the noise
+    if weight <= 0.0:
+        return 0.0
+    if squares > 1e6 * ROUNDING * distance * distance * weight or (squares == 0.0 and (mean + size) - size == mean):
+        return taken
+    larger: float = max(taken, distance)
+    return larger
+
+
+@compiled
+def unlearn_number(moments: Floats, feature: int, slot: int, amount: float, value: float, classes: int) -> None:
+    """Take a number from a class: Welford's step backwards; then add the classes up anew (see tables.py)."""
+    weight = left(moments[feature, 0, slot], amount)
+    distance = value - moments[feature, 1, slot]
+    mean = moments[feature, 1, slot] - distance * amount / weight if weight > 0.0 else 0.0
+    squares = moments[feature, 2, slot] - distance * (value - mean) * amount
+    moments[feature, 0, slot] = weight
+    moments[feature, 1, slot] = mean
+    moments[feature, 2, slot] = squares if squares > 0.0 and weight > 0.0 else 0.0
+    weight = mean = squares = 0.0
+    for place in range(1, classes + 1):
+        if moments[feature, 0, place] > 0.0:
+            weight += moments[feature, 0, place]
+            share = moments[feature, 0, place] / weight
+            distance = moments[feature, 1, place] - mean
+            squares += moments[feature, 2, place] + distance * distance * (weight - moments[feature, 0, place]) * share
+            mean = mean + distance * share if share < 1.0 else moments[feature, 1, place]
+    moments[feature, 0, 0] = weight
+    moments[feature, 1, 0] = mean
+    moments[feature, 2, 0] = squares
+    moments[feature, TAKEN, 0] = blur(moments[feature, TAKEN, 0], moments[feature, :, 0], value)
+
+
+@compiled
+def unlearn_weight(weights: Floats, row: int, slot: int, amount: float, classes: int) -> float:
+    """Take an amount from a row [slot] of weights, in the slot of a class; return what is left of all classes."""
+    weights[row, slot] = left(weights[row, slot], amount)
+    total = 0.0
+    for place in range(1, classes + 1):
+        total += weights[row, place]
+    return total
+
+
+@compiled
+def unlearn_value(
+    counts: Floats, distinct: Floats, feature: int, code: int, slot: int, amount: float, classes: int
+) -> None:
+    """Take an amount from a value's count; slot 0 keeps what may have been missed of the value."""
+    total = unlearn_weight(counts, code, slot, amount, classes)
+    before = counts[code, 0]
+    counts[code, 0] = max(left(before, amount), total)
+    if before > 0.0 and counts[code, 0] == 0.0:
+        distinct[feature] -= 1.0
+
+
+@compiled
+def unlearn(
+    weights: Floats,
+    moments: Floats,
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    settings: Floats,
+    classes: int,
+    starts: Integers,
+    features: Integers,
+    values: Floats,
+    codes: Integers,
+    slot: int,
+    amount: float,
+) -> None:
+    """Take one event of a class from the tables, which have it (see unlearn.py).
+
+    What all classes have together is what is left of each. The arguments are `*tables, *events, slot, amount`.
+    """
+    weights[WEIGHT, 0] = unlearn_weight(weights, WEIGHT, slot, amount, classes)
+    # Of an event, a part can be taken back: then it is still there.
+    weights[EVENTS, slot] = max(weights[EVENTS, slot] - 1.0, 1.0) if weights[WEIGHT, slot] > 0.0 else 0.0
+    weights[EVENTS, 0] = weights[EVENTS, 1 : classes + 1].sum()
+    for entry in range(starts[NUMBERS, 0], starts[NUMBERS, 1]):
+        if not math.isnan(values[entry]):
+            unlearn_number(moments, features[entry], slot, amount, values[entry], classes)
+    for entry in range(starts[CATEGORIES, 0], starts[CATEGORIES, 1]):
+        code = codes[entry]
+        if code >= 0:
+            unlearn_value(counts, distinct, owner[code], code, slot, amount, classes)
+            totals[owner[code], 0] = unlearn_weight(totals, owner[code], slot, amount, classes)
+    single = settings[BAGS] == BERNOULLI
+    for entry in range(starts[TOKENS, 0], starts[TOKENS, 1]):
+        code, head = features[entry], values[entry] == 0.0
+        feature = -code - 1 if head else owner[code]
+        each = amount if head or single else amount * values[entry]
+        if not head:
+            unlearn_value(counts, distinct, feature, code, slot, each, classes)
+        if head == single:
+            totals[feature, 0] = unlearn_weight(totals, feature, slot, each, classes)
 
 
 @compiled

@@ -224,8 +224,7 @@ class NaiveBayes(base.MiniBatchClassifier):
             Claim(self._tables, self._vocabulary, event, code + 1, amount).settle()
         except ValueError as error:
             raise ValueError(f"this event was not learned with the label {y!r} and the weight {w}: {error}") from error
-        self._lesson[:, 0] = code, -amount, 1.0
-        kernels.learn(*self._learn_tables, *event, self._lesson)
+        kernels.unlearn(*self._tables, *event, code + 1, amount)
         self._encoder.bad_values -= bad
         if self.statistics.is_empty(event, code + 1):
             self._take(self.statistics.packed(), self._encoder.bad_values)
@@ -350,9 +349,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         for name, value in changes.items():
             setattr(self, name, value)
         self.statistics.settings = self.settings
-        self._array = self.settings.as_array()
-        self.statistics.give_priors(self.settings.given)
-        self._fit_tables()
+        self._take(self.statistics.packed(), self._encoder.bad_values)
 
     def predict_proba_one(self, x: Event, **_: Any) -> dict[Label, float]:  # type: ignore[override] # floats too
         """Return the probability of each class; nothing where nothing has been learned.

@@ -90,7 +90,7 @@ class Settings:
         if isinstance(self.prior, str):
             return []
         pairs: Iterable[tuple[Label, float]] = self.prior.items() if isinstance(self.prior, Mapping) else self.prior
-        return [(as_label(label), share) for label, share in pairs]
+        return [(as_label(label), float(share)) for label, share in pairs]
 
     @property
     def decays(self) -> bool:
@@ -116,9 +116,7 @@ class Settings:
 
     def to_state(self) -> dict[str, Any]:
         """Return the settings as plain values; a tokenizer that is a function is not among them."""
-        kinds = (
-            None if self.kinds is None else sorted(((name, str(kind)) for name, kind in self.kinds.items()), key=repr)
-        )
+        kinds = None if not self.kinds else sorted(((name, str(kind)) for name, kind in self.kinds.items()), key=repr)
         return {
             "smoothing": float(self.smoothing),
             "variance_prior": float(self.variance_prior),
@@ -164,6 +162,10 @@ def _check_given(given: Sequence[tuple[Label, float]]) -> None:
     for label, share in given:
         if not 0 <= share <= 1:
             raise ValueError(f"the prior of {label!r} is {share!r}: it must be a probability, from 0 to 1")
+    names = [repr(label) for label, _ in given]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"the prior of {name} is given twice")
     total = math.fsum(share for _, share in given)
     if given and abs(total - 1) > 1e-9:
         raise ValueError(f"the priors sum to {total!r}: they must sum to 1")

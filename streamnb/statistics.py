@@ -120,7 +120,8 @@ class Statistics:
             counts[rare, 1:] += counts[least, 1:]
             counts[rare, 0] += counts[least, 1:].sum()
             counts[least, 1:] = 0.0
-            counts[least, 0] += amount * times
+            self.counts.distinct[feature] += 1.0 if counts[least, 0] == 0.0 else 0.0  # all of it had faded
+            counts[least, 0] += amount * (1.0 if self.settings.bags == "bernoulli" else times)
             vocabulary.replace(least, value)
 
     def add(self, other: Self) -> None:
@@ -195,7 +196,8 @@ class Statistics:
         tokens = features[starts[TOKENS, 0] : starts[TOKENS, 1]]
         columns = np.concatenate((codes, tokens))
         columns = columns[columns >= 0]
-        counted = self.counts.owner[columns]
+        heads = features[starts[TOKENS, 0] : starts[TOKENS, 1]]
+        counted = np.concatenate((self.counts.owner[columns], -heads[heads < 0] - 1))
         left = (
             self.weights[WEIGHT, slot],
             self.moments.array[numbers, 0, 0],

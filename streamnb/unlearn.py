@@ -10,10 +10,12 @@ from collections import Counter
 import numpy as np
 
 from streamnb.arrays import BAGS, BERNOULLI, CATEGORIES, NUMBERS, RESIDUE, ROUNDING, TOKENS, WEIGHT, Events, Tables
+from streamnb.values import CATEGORICAL
 from streamnb.vocabulary import Vocabulary
 
 _SLACK = 1e-9  # of a weight: what rounding may have taken from it
 _BLUR = 1e-6  # of the spread and the size of a feature: how far rounding may have moved a mean
+_LEAST = 1e-300  # below it, squares are lost
 
 
 class Claim:
@@ -35,16 +37,17 @@ class Claim:
         self._vocabulary = vocabulary
         self._slot = slot
         self._amount = amount
+        self._single = tables.settings[BAGS] == BERNOULLI
         numbers = slice(starts[NUMBERS, 0], starts[NUMBERS, 1])
-        self._numbers = dict(zip(features[numbers].tolist(), values[numbers].tolist(), strict=True))
         tokens = slice(starts[TOKENS, 0], starts[TOKENS, 1])
         pairs = list(zip(features[tokens].tolist(), values[tokens].tolist(), strict=True))
+        self._numbers = dict(zip(features[numbers].tolist(), values[numbers].tolist(), strict=True))
+        self._codes = codes[starts[CATEGORIES, 0] : starts[CATEGORIES, 1]].tolist()
         self._bags = [-code - 1 for code, times in pairs if times == 0.0]
-        single = tables.settings[BAGS] == BERNOULLI
-        self._times: Counter[int] = Counter(codes[starts[CATEGORIES, 0] : starts[CATEGORIES, 1]].tolist())
+        self._times: Counter[int] = Counter(self._codes)
         for code, times in pairs:
             if times > 0.0:
-                self._times[code] += 1 if single else times
+                self._times[code] += 1 if self._single else times
 
     def settle(self) -> None:
         """Make sure that the tables have the event, so that it can be taken from them.
@@ -53,21 +56,39 @@ class Claim:
 
         Raises ValueError, saying what was never learned; nothing is changed then.
         """
-        weight = self._tables.weights[WEIGHT, self._slot]
-        if weight < self._amount * (1 - _SLACK):
-            raise ValueError("the class has less weight than that")
+        self._check_weights()
         for feature, value in self._numbers.items():
             self._check_number(feature, value)
-        if self._tables.settings[BAGS] == BERNOULLI:
-            for feature in self._bags:
-                self._check_bag(feature)
-        if weight <= self._amount * (1 + _SLACK):
-            self._check_last()
+        for feature in self._bags if self._single else ():
+            self._check_bag(feature)
         moves = [move for code in self._times if (move := self._move(code)) is not None]
+        self._check_rare(moves)
+        counts = self._tables.counts
         for code, rare, lacking in moves:
             for place in (0, self._slot):
-                self._tables.counts[code, place] += lacking
-                self._tables.counts[rare, place] = max(self._tables.counts[rare, place] - lacking, 0.0)
+                counts[code, place] += lacking
+                counts[rare, place] = max(counts[rare, place] - lacking, 0.0)
+
+    def _check_weights(self) -> None:
+        """Raise ValueError if less weight would be left of the class than of one of its features."""
+        tables, vocabulary, amount = self._tables, self._vocabulary, self._amount
+        weight = float(tables.weights[WEIGHT, self._slot])
+        if weight < amount * (1 - _SLACK):
+            raise ValueError("the class has less weight than that")
+        numbers = tables.moments[: len(vocabulary.numeric), 0, self._slot].copy()
+        numbers[list(self._numbers)] -= amount
+        counted = tables.totals[: len(vocabulary.counted), self._slot].copy()
+        for code in self._codes:
+            counted[self._feature(code)] -= amount
+        for feature in self._bags:
+            counted[feature] -= amount if self._single else self._tokens(feature)
+        if not self._single and weight > amount * (1 + _SLACK):  # bags have any number of tokens, but for the last one
+            for place, name in enumerate(vocabulary.counted):
+                counted[place] *= vocabulary.features[name][0] == CATEGORICAL
+        for names, weights in ((vocabulary.numeric, numbers), (vocabulary.counted, counted)):
+            over = np.flatnonzero(weights > weight - amount + weight * _SLACK)
+            if len(over):
+                raise ValueError(f"the class would be left with more of {names[over[0]]!r} than of itself")
 
     def _check_number(self, feature: int, value: float) -> None:
         """Raise ValueError if a number cannot be among those of the class: too few, or it is too far from them."""
@@ -75,12 +96,12 @@ class Claim:
         everywhere, center, spread, taken = self._tables.moments[feature, :, 0].tolist()
         left, name = weight - self._amount, self._vocabulary.numeric[feature]
         blur = _BLUR * (math.sqrt(spread / everywhere if everywhere > 0.0 else 0.0) + max(abs(value), abs(center)))
-        distance = max(abs(value - mean) - blur - ROUNDING * taken, 0.0)
+        distance = max(abs(value - mean) - blur - ROUNDING * taken - _LEAST, 0.0)
         squares += ROUNDING * taken**2 * weight  # what rounding may have taken from them
         if left < -self._amount * _SLACK:
             raise ValueError(f"the class has less of {name!r} than that")
         last = left <= self._amount * RESIDUE
-        if distance > 0.0 if last else distance**2 * self._amount * weight / left > squares:
+        if distance > 0.0 if last else distance**2 * self._amount * weight / left > squares + _LEAST:
             raise ValueError(f"{value!r} is too far from what the class had of {name!r}")
 
     def _check_bag(self, feature: int) -> None:
@@ -90,35 +111,38 @@ class Claim:
         if self._tables.totals[feature, self._slot] - self._amount < max(left, default=0.0) - self._amount * _SLACK:
             raise ValueError(f"the class has less of {self._vocabulary.counted[feature]!r} than that")
 
-    def _check_last(self) -> None:
-        """Raise ValueError if the class had more features or values than its last event has."""
-        numbers = self._tables.moments[: len(self._vocabulary.numeric), 0, self._slot].copy()
-        numbers[list(self._numbers)] = 0.0
-        values = self._tables.counts[: len(self._vocabulary.values), self._slot].copy()
-        for code, times in self._times.items():
-            if code >= 0:
-                values[code] -= self._amount * times
-        rare = [codes[None] for codes in self._vocabulary.codes if None in codes]
-        values[rare] = 0.0  # they have what values lack of their own
-        over = np.flatnonzero(values > self._amount * _SLACK)
-        names = [self._vocabulary.numeric[feature] for feature in np.flatnonzero(numbers).tolist()]
-        names += [self._vocabulary.counted[self._tables.owner[code]] for code in over.tolist()]
-        if names:
-            raise ValueError(f"it would be the last of its class, which has more of {names[0]!r} than that")
-
     def _move(self, code: int) -> tuple[int, int, float] | None:
         """Return to which column, from which, and how much is to be moved for a value; None where it lacks nothing.
 
-        Raises ValueError if it lacks more than there is.
+        Raises ValueError if there is no column that it could be moved from.
         """
         wanted = self._amount * self._times[code]
-        feature = int(self._tables.owner[code]) if code >= 0 else -code - 1
-        rare = self._vocabulary.codes[feature].get(None, -1)
+        rare = self._vocabulary.codes[self._feature(code)].get(None, -1)
         lacking = wanted - (float(self._tables.counts[code, self._slot]) if code >= 0 else 0.0)
         if lacking <= wanted * _SLACK:
             return None
-        if code < 0 or rare in (-1, code) or self._tables.counts[rare, self._slot] < lacking * (1 - _SLACK):
-            value = "a value" if code < 0 else repr(self._vocabulary.values[code])
-            name = self._vocabulary.counted[feature]
-            raise ValueError(f"{value} of {name!r} was not learned with that class and weight")
+        if code < 0 or rare in (-1, code):
+            raise ValueError(self._not_learned(code))
         return code, rare, lacking
+
+    def _check_rare(self, moves: list[tuple[int, int, float]]) -> None:
+        """Raise ValueError if more is to be moved from the rare values of a feature than they have."""
+        wanted: dict[int, float] = {}
+        for code, rare, lacking in moves:
+            before = wanted.get(rare, self._amount * self._times[rare])
+            wanted[rare] = before + lacking
+            if self._tables.counts[rare, self._slot] < wanted[rare] * (1 - _SLACK):
+                raise ValueError(self._not_learned(code))
+
+    def _feature(self, code: int) -> int:
+        return int(self._tables.owner[code]) if code >= 0 else -code - 1
+
+    def _tokens(self, feature: int) -> float:
+        """Return the weight of the tokens of a bag of the event."""
+        return self._amount * sum(times for code, times in self._times.items() if self._feature(code) == feature)
+
+    def _not_learned(self, code: int) -> str:
+        value = "a value" if code < 0 else repr(self._vocabulary.values[code])
+        return (
+            f"{value} of {self._vocabulary.counted[self._feature(code)]!r} was not learned with that class and weight"
+        )

@@ -100,7 +100,7 @@ def test_nothing_learned_has_no_explanation_and_one_class_no_rival():
     assert model.explain_one({"v": 1}) is None
     model.learn_one({"v": 1}, "only")
     assert model.explain_one({"v": 1}) == Explanation("only", None, 0.0, [])
-    assert str(model.explain_one({})) == "only, the only class\n  +0.00  (prior)"
+    assert str(model.explain_one({})) == "'only', the only class\n  +0.00  (prior)"
 
 
 def test_what_is_no_class_is_refused_by_name():
