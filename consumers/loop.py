@@ -135,7 +135,7 @@ class Loop:
         state = self._state
         state.tally.records += len(batch.events) + len(batch.dead)
         taken = take(self._fields, batch)
-        if self._explain:  # events go one by one then, and what is wrong has to be found before the first
+        if self._explain or taken.weights is not None:  # what learns does not see every label before the first
             taken = bury(batch, taken, bad_labels(taken.labels))
         known, learned = len(state.model.classes), state.model.learned
         try:
