@@ -135,7 +135,8 @@ class Loop:
         state = self._state
         state.tally.records += len(batch.events) + len(batch.dead)
         taken = take(self._fields, batch)
-        if self._explain or taken.weights is not None:  # what learns does not see every label before the first
+        if self._explain or not self._learn or taken.weights is not None:
+            # What learns does not see every label, or not before it has learned something.
             taken = bury(batch, taken, bad_labels(taken.labels))
         known, learned = len(state.model.classes), state.model.learned
         try:
@@ -170,7 +171,7 @@ class Loop:
         cannot be a class.
         """
         state, model = self._state, self._state.model
-        bad_values: Counter[str | int] = Counter()
+        bad_values = state.tally.bad_values  # what it holds decides under which name more are counted
         reasons: list[list[Reasons]] = []
         if self._explain:
             each, probabilities = self._one_by_one(batch, taken, bad_values)
@@ -179,7 +180,6 @@ class Loop:
             columns = batch.events, self._to_learn(taken), taken.weights, taken.times
             probabilities = model.test_then_train(*columns, cells=batch.cells, bad_values=bad_values)
         chosen = state.measures.update(probabilities, model.classes, taken.labels)
-        state.tally.bad_values.update(bad_values)
         return probabilities, chosen, reasons
 
     def _one_by_one(self, batch: Batch, taken: Taken, bad_values: Counter[str | int]) -> tuple[list[Reasons], Floats]:
