@@ -60,7 +60,7 @@ def unlearn(path: str, config: Config, console: Console, given: set[str]) -> tup
     sink = FileSink(config.dead_letters, None)
     try:
         for batch in source.batches([]):
-            taken_back += _unlearn(state.model, batch, _with_labels(batch, take(fields_of(config), batch)))
+            taken_back += _unlearn(state.model, batch, _with_labels(batch, take(fields_of(config, state.model), batch)))
             reasons.update(letter.reason for letter in batch.dead)
             sink.write(b"".join(dead_letter_line(batch.position, letter) for letter in batch.dead))
         sink.sync()

@@ -15,6 +15,7 @@ import numpy as np
 from consumers.records import NOT_A_LABEL, NOT_A_TIME, NOT_A_WEIGHT, Batch, DeadLetter
 from streamnb.arrays import Floats
 from streamnb.batch import as_weight as weight_of
+from streamnb.clock import LATEST
 from streamnb.labels import as_label
 from streamnb.values import as_number, is_missing, is_nan
 
@@ -25,7 +26,7 @@ _STRUCTURES = {dict, list}  # no id
 class Fields:
     """Which keys of an event are its label, id, weight and time ("" for none), and which are to be left out.
 
-    `latest` is how far from 0 a time may be, in seconds.
+    `half_life` is that of the model, in seconds, which tells how far from 0 a time may be.
     """
 
     label: str
@@ -33,7 +34,7 @@ class Fields:
     weight: str = ""
     time: str = ""
     ignore: tuple[str, ...] = ()
-    latest: float = math.inf
+    half_life: float = math.inf
 
 
 class Taken(NamedTuple):
@@ -59,7 +60,9 @@ def take(fields: Fields, batch: Batch) -> Taken:
         weights = _numbers(_pop(batch.events, fields.weight), as_weight, NOT_A_WEIGHT, problems)
     if fields.time:
         times = _numbers(_pop(batch.events, fields.time), as_time, NOT_A_TIME, problems)
-        for place in np.flatnonzero(np.abs(times) >= fields.latest).tolist():
+        with np.errstate(over="ignore"):
+            far = np.abs(times) / fields.half_life >= LATEST
+        for place in np.flatnonzero(far).tolist():
             problems[place] = NOT_A_TIME, f"{times[place]} is too far from 0 for this half-life"
     for name in fields.ignore:
         _pop(batch.events, name)
@@ -117,10 +120,13 @@ def as_time(value: Any) -> float:
     except ValueError:
         if not isinstance(value, str):
             raise
-        moment = datetime.fromisoformat(value)
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError as error:
+            raise ValueError(f"{value!r:.80} is neither a number nor a time as ISO 8601 has it") from error
         time = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     if math.isinf(time):
-        raise ValueError(f"{value!r} is no time")
+        raise ValueError(f"{value!r:.80} is no time")
     return time
 
 
@@ -129,8 +135,8 @@ def _number(value: Any) -> float:
         raise ValueError(f"{value!r:.80} is not a number")  # noqa: TRY004 - as every other value that is none
     try:
         return as_number(value) if isinstance(value, str) else float(value)
-    except OverflowError as error:
-        raise ValueError(str(error)) from error
+    except (OverflowError, ValueError) as error:
+        raise ValueError(f"{value!r:.80} is not a number") from error
 
 
 def _numbers(

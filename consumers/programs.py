@@ -29,7 +29,6 @@ from consumers.report import Watch
 from consumers.snapshots import SnapshotFolder, read_snapshot
 from consumers.state import State
 from streamnb.bags import TOKENS
-from streamnb.clock import LATEST
 from streamnb.explain import Explanation
 from streamnb.labels import Label, as_label
 from streamnb.naive_bayes import NaiveBayes
@@ -96,7 +95,7 @@ def explain(path: str, text: str, label: str | None, against: str | None, consol
     if not isinstance(event, dict):
         raise ConfigError(f"EVENT is {event[0]}: {event[1]}")
     batch = Batch(Position("", 0, 0), [event], [0], [record])
-    take(fields_of(with_recorded(Config(), recorded, ())), batch)
+    take(fields_of(with_recorded(Config(), recorded, ()), loaded.model), batch)
     classes = [None if each is None else _as_label(each) for each in (label, against)]
     try:
         explanation = loaded.model.explain_one(event, *classes)
@@ -223,7 +222,7 @@ def _loop(
             stack.callback(store.wait)  # before the outputs close that its snapshots account for
         Loop(
             state,
-            fields_of(config),
+            fields_of(config, state.model),
             learn=learn,
             explain=config.explain if emit else 0,
             predictions=predictions,
@@ -237,10 +236,10 @@ def _loop(
         ).run(source)
 
 
-def fields_of(config: Config) -> Fields:
+def fields_of(config: Config, model: NaiveBayes) -> Fields:
     """Return the keys of events that are no features."""
-    latest = LATEST * config.half_life if config.half_life else math.inf
-    return Fields(config.label, config.id, config.weight, config.time, config.ignore, latest)
+    half_life = model.settings.half_life or math.inf
+    return Fields(config.label, config.id, config.weight, config.time, config.ignore, half_life)
 
 
 def _check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) -> None:
