@@ -88,7 +88,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Names, Meta(description="Classes known before the first event; each is JSON where it can be, else text.")
     ] = ()
     half_life: Annotated[
-        float, Meta(ge=0, description="Events (or with time, seconds) after which an event counts half; 0 is never.")
+        float,
+        Meta(
+            ge=0, le=1e300, description="Events (or with time, seconds) after which an event counts half; 0 is never."
+        ),
     ] = 0.0
     max_values: Annotated[
         int, Meta(ge=0, le=2**40, description="Values of a feature that are kept apart; rare ones share. 0 is all.")
@@ -169,8 +172,19 @@ def check(values: Mapping[str, Any]) -> Config:
         name = found[1]
         bound = str(error).partition(" - at")[0]
         raise ConfigError(f"{name} is {values[name]!r}: it must be {known[name].allowed} ({bound})") from error
+    _check_text(config)
     _check_names(config)
     return config
+
+
+def _check_text(config: Config) -> None:
+    """Raise ConfigError for text that no snapshot could hold: bytes of the command line that are not UTF-8."""
+    for name, value in config.state_settings().items():
+        for text in value if isinstance(value, tuple) else (value,):
+            try:
+                str(text).encode()
+            except UnicodeEncodeError as error:
+                raise ConfigError(f"{name} is {text!a:.80}: it must be UTF-8") from error
 
 
 def _check_names(config: Config) -> None:

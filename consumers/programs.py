@@ -90,20 +90,24 @@ def explain(path: str, text: str, label: str | None, against: str | None, consol
     Raises FileError or ConfigError for what cannot be explained.
     """
     loaded, recorded, _ = read_snapshot(path, State.from_bytes, console.print)
-    record = (sys.stdin.read() if text == STANDARD else text).encode(errors="surrogateescape")
+    record = _standard_input() if text == STANDARD else text.encode(errors="surrogateescape")
     event = parse_one(record, max(len(record), 1))
     if not isinstance(event, dict):
         raise ConfigError(f"EVENT is {event[0]}: {event[1]}")
     batch = Batch(Position("", 0, 0), [event], [0], [record])
     take(fields_of(with_recorded(Config(), recorded, ()), loaded.model), batch)
-    classes = [None if each is None else _as_label(each) for each in (label, against)]
     try:
+        classes = [None if each is None else _as_label(each) for each in (label, against)]
         explanation = loaded.model.explain_one(event, *classes)
     except ValueError as error:
         raise ConfigError(str(error)) from error
     if explanation is None:
         raise FileError(f"snapshot {path} has learned nothing yet: there is nothing to explain")
     return explanation
+
+
+def _standard_input() -> bytes:
+    return sys.stdin.buffer.read() if sys.stdin else b""
 
 
 def as_plain(explanation: Explanation) -> dict[str, Any]:
@@ -142,7 +146,12 @@ def new_model(config: Config) -> NaiveBayes:
 def scoring(config: Config) -> dict[str, Any]:
     """Return the settings that scoring alone depends on, as a model takes them."""
     names = ("smoothing", "variance_prior", "unbiased", "prior", "prior_smoothing")
-    return {name: getattr(config, name) for name in names} | ({"prior": _given(config)} if config.priors else {})
+    settings = {name: getattr(config, name) for name in names}
+    if not config.priors:
+        return settings
+    if config.prior != "observed":
+        raise ConfigError(f"prior is {config.prior!r}, and priors are given: give only one of them")
+    return {**settings, "prior": _given(config)}
 
 
 def with_recorded(config: Config, recorded: Mapping[str, Any], given: Collection[str]) -> Config:
@@ -168,7 +177,7 @@ def _as_label(text: str) -> Label:
     """Return the label that a text names: what it is as JSON, or else itself."""
     try:
         return as_label(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return as_label(text)
 
 
