@@ -5,8 +5,10 @@ Law: a snapshot is replaced as a whole or not at all; of an event that was taken
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from consumers.config import Config
@@ -14,10 +16,9 @@ from consumers.errors import FileError
 from consumers.fields import Taken, bad_labels, bury, take
 from consumers.formats import dead_letter_line
 from consumers.inputs import FileSource
-from consumers.outputs import FileSink, check_output
-from consumers.programs import fields_of, with_recorded
-from consumers.records import NO_LABEL, NOT_LEARNED, Batch, DeadLetter
-from consumers.snapshots import read_snapshot, replace_snapshot
+from consumers.programs import check_outputs, fields_of, open_output, with_recorded
+from consumers.records import NO_LABEL, NOT_A_TIME, NOT_LEARNED, Batch, DeadLetter
+from consumers.snapshots import check_new_snapshot, held_snapshot, read_snapshot, write_snapshot
 from consumers.state import State
 from streamnb.naive_bayes import NaiveBayes
 
@@ -29,7 +30,7 @@ def merge(paths: Sequence[str], output: str, console: Console) -> State:
 
     Raises FileError for snapshots that do not go together, and for an output that is there already.
     """
-    check_output(output, None)
+    check_new_snapshot(output)
     states = [read_snapshot(path, State.from_bytes, console.print) for path in paths]
     first, recorded, _ = states[0]
     merged = State(first.model, first.measures, first.tally)
@@ -40,7 +41,7 @@ def merge(paths: Sequence[str], output: str, console: Console) -> State:
             raise FileError(f"{path} cannot be merged with {paths[0]}: {error}") from error
         merged.measures.merge(state.measures)
         merged.tally.add(state.tally)
-    replace_snapshot(output, merged.to_bytes(recorded, {}))
+    write_snapshot(output, merged.to_bytes(recorded, {}))
     return merged
 
 
@@ -51,31 +52,43 @@ def unlearn(path: str, config: Config, console: Console, given: set[str]) -> tup
 
     Returns how many events were taken back, and how many not, by reason. Raises FileError, before anything is touched.
     """
-    state, recorded, lengths = read_snapshot(path, State.from_bytes, console.print)
-    config = with_recorded(config, recorded, given)
-    source = FileSource(config.inputs, config.format, config.max_record_bytes)
-    source.check({})
-    check_output(config.dead_letters, None)
     taken_back, reasons = 0, Counter[str]()
-    sink = FileSink(config.dead_letters, None)
-    try:
+    with ExitStack() as stack:
+        held, replace = stack.enter_context(held_snapshot(path, State.from_bytes, console.print))
+        state, recorded, lengths = held
+        config = with_recorded(config, recorded, given)
+        if state.model.settings.decays and not config.time:
+            raise FileError(
+                f"{path} forgets by the count of events: give each event its number among those learned, "
+                "the first being 0, under a key of its own (--time)"
+            )
+        source = FileSource(config.inputs, config.format, config.max_record_bytes)
+        source.check({})
+        check_outputs(config, [config.dead_letters], {})
+        sink = open_output(stack, config.dead_letters, {})
         for batch in source.batches([]):
-            taken_back += _unlearn(state.model, batch, _with_labels(batch, take(fields_of(config, state.model), batch)))
+            taken = _learned(state.model, batch, take(fields_of(config, state.model), batch))
+            taken_back += _unlearn(state.model, batch, taken)
             reasons.update(letter.reason for letter in batch.dead)
             sink.write(b"".join(dead_letter_line(batch.position, letter) for letter in batch.dead))
         sink.sync()
-    finally:
-        sink.close()
-    if taken_back:
-        replace_snapshot(path, state.to_bytes(recorded, lengths))
+        if taken_back:
+            replace(state.to_bytes(recorded, lengths))
     return taken_back, reasons
 
 
-def _with_labels(batch: Batch, taken: Taken) -> Taken:
-    """Leave out events that have no label, or one that cannot be a class."""
-    problems: dict[int, tuple[str, str]] = {
-        place: (NO_LABEL, "so it was never learned") for place, label in enumerate(taken.labels) if label is None
-    }
+def _learned(model: NaiveBayes, batch: Batch, taken: Taken) -> Taken:
+    """Leave out events that were never learned, or of which it cannot be told what is left."""
+    problems: dict[int, tuple[str, str]] = {}
+    if taken.times is not None and model.settings.decays:
+        for place in np.flatnonzero(np.isnan(taken.times)).tolist():
+            problems[place] = NOT_A_TIME, "it has none, so what is left of it cannot be told"
+    if taken.weights is not None:
+        for place in np.flatnonzero(taken.weights == 0.0).tolist():
+            problems[place] = NOT_LEARNED, "its weight is 0"
+    for place, label in enumerate(taken.labels):
+        if label is None:
+            problems[place] = NO_LABEL, "so it was never learned"
     return bury(batch, taken, {**problems, **bad_labels(taken.labels)})
 
 

@@ -204,6 +204,8 @@ def _shorter(path: str, missing: int) -> FileError:
 
 def check_name(path: str) -> None:
     """Raise FileError for a path that the system cannot take, or that no snapshot could hold."""
+    if "\0" in path:
+        raise FileError(f"{path!a:.80} cannot be used: no name has a zero in it")
     try:
         path.encode()
         Path(path).exists()

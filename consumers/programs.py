@@ -217,7 +217,7 @@ def _loop(
     source = FileSource(config.inputs, config.format, config.max_record_bytes)
     source.check(state.positions)
     wanted = ((config.output, emit), (config.dead_letters, bury))
-    _check_outputs(config, [path for path, used in wanted if used], lengths)
+    check_outputs(config, [path for path, used in wanted if used], lengths)
     if state.tally.records:
         console.print(f"going on from the snapshot at record {state.tally.records:,} in {config.snapshots}")
     if STANDARD in config.inputs and sys.stdin and sys.stdin.isatty():
@@ -226,7 +226,7 @@ def _loop(
         stack.enter_context(_few_collections())
         if store is not None:
             store.make()
-        predictions, dead_letters = (_open(stack, path, lengths) if used else None for path, used in wanted)
+        predictions, dead_letters = (open_output(stack, path, lengths) if used else None for path, used in wanted)
         if store is not None:
             stack.callback(store.wait)  # before the outputs close that its snapshots account for
         Loop(
@@ -251,7 +251,7 @@ def fields_of(config: Config, model: NaiveBayes) -> Fields:
     return Fields(config.label, config.id, config.weight, config.time, config.ignore, half_life)
 
 
-def _check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) -> None:
+def check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) -> None:
     """Raise FileError unless each output can be written, and none is another or an input."""
     for path in paths:
         if path != STANDARD:
@@ -281,7 +281,8 @@ def _few_collections() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _open(stack: ExitStack, path: str, lengths: dict[str, int]) -> Sink:
+def open_output(stack: ExitStack, path: str, lengths: dict[str, int]) -> Sink:
+    """Return a file, or standard output, that is closed with the stack."""
     sink = StandardSink() if path == STANDARD else FileSink(path, lengths.get(path))
     stack.callback(sink.close)
     return sink

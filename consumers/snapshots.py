@@ -6,13 +6,16 @@ Law: a snapshot appears under its name only when it, and every output that it ac
 import fcntl
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from consumers.errors import FileError
-from consumers.files import check_name, sync_folder
+from consumers.files import STANDARD, check_name, is_device, sync_folder
+from consumers.outputs import check_output
 from consumers.records import Sink
 from streamnb.snapshot import DamagedSnapshotError, SnapshotError
 
@@ -42,6 +45,7 @@ class SnapshotFolder:
         self._worker = ThreadPoolExecutor(1, "snapshot")
         self._writing: Future[None] | None = None
         self._locked: int | None = None
+        self._used: Path | None = None
 
     def lock(self) -> None:
         """Keep other runs from the folder, if it is there, until `close` or the end of the process.
@@ -92,6 +96,7 @@ class SnapshotFolder:
             else:
                 for told in damaged:
                     warn(f"{told}; {path.name} is used instead")
+                self._used = path
                 return state
         if damaged:
             raise FileError(
@@ -138,21 +143,18 @@ class SnapshotFolder:
             raise FileError(f"snapshot {path} cannot be written: {error.strerror}") from error
 
     def replace(self, data: bytes) -> None:
-        """Put a snapshot in the place of all that are there, under the name of the newest.
+        """Put a snapshot in the place of all that are there, under the name of the one that was found.
 
-        Raises FileError, also if a run is going on with them.
+        The others go first: so whoever is killed on the way, and begins again, leaves none of them. Raises FileError.
         """
-        self.lock()
         try:
-            *older, newest = sorted(self._snapshots())
-            _write_whole(newest, self._path / _PARTIAL, data)
-            for old in older:
-                old.unlink()
-            sync_folder(self._path)
+            written = _write(self._path / _PARTIAL, data)
+            for old in self._snapshots():
+                if old != self._used:
+                    old.unlink()
+            _rename(written, self._used or self._path / _NAME.format(0))
         except OSError as error:
             raise FileError(f"the snapshots in {self._path} cannot be replaced: {error.strerror}") from error
-        finally:
-            self.close()
 
     def _snapshots(self) -> list[Path]:
         if not self._path.is_dir():
@@ -167,10 +169,7 @@ def read_snapshot(path: str, read: Callable[[bytes], _State], warn: Callable[[st
     """
     check_name(path)
     if Path(path).is_dir():
-        found = SnapshotFolder(path, 1).newest(read, warn)
-        if found is None:
-            raise FileError(f"there is no snapshot in the folder {path}")
-        return found
+        return _newest(path, SnapshotFolder(path, 1), read, warn)
     try:
         return read(Path(path).read_bytes())
     except OSError as error:
@@ -179,25 +178,67 @@ def read_snapshot(path: str, read: Callable[[bytes], _State], warn: Callable[[st
         raise FileError(f"snapshot {path} cannot be used: {error}") from error
 
 
-def replace_snapshot(path: str, data: bytes) -> None:
-    """Write a snapshot to a file, whole or not at all, or in the place of all those of a folder.
+@contextmanager
+def held_snapshot(
+    path: str, read: Callable[[bytes], _State], warn: Callable[[str], None]
+) -> Iterator[tuple[_State, Callable[[bytes], None]]]:
+    """Keep runs from a snapshot, a file or a folder of them; yield what it holds, and what replaces it.
+
+    In a folder it takes the place of all snapshots. Raises FileError, also if a run is going on with them.
+    """
+    check_name(path)
+    if not Path(path).is_dir():
+        yield read_snapshot(path, read, warn), partial(write_snapshot, path)
+        return
+    folder = SnapshotFolder(path, 1)
+    try:
+        folder.lock()
+        yield _newest(path, folder, read, warn), folder.replace
+    finally:
+        folder.close()
+
+
+def check_new_snapshot(path: str) -> None:
+    """Raise FileError unless a snapshot can be written to a file, and nothing is lost by it."""
+    if path == STANDARD or is_device(path):
+        raise FileError(f"{path} cannot hold a snapshot: name a file (-o)")
+    if Path(path).is_file() and Path(path).stat().st_size:
+        raise FileError(f"{path} is there already: move it away, or name another file (-o)")
+    check_output(path, None)
+
+
+def write_snapshot(path: str, data: bytes) -> None:
+    """Write a snapshot to a file, or to the one that a link leads to, whole or not at all.
 
     Raises FileError.
     """
-    if Path(path).is_dir():
-        SnapshotFolder(path, 1).replace(data)
-        return
+    file = Path(os.path.realpath(path))
     try:
-        _write_whole(Path(path), Path(f"{path}.{_PARTIAL}"), data)
+        _write_whole(file, Path(f"{file}.{_PARTIAL}"), data)
     except OSError as error:
         raise FileError(f"snapshot {path} cannot be written: {error.strerror}") from error
 
 
-def _write_whole(path: Path, partial: Path, data: bytes) -> None:
+def _newest(path: str, folder: SnapshotFolder, read: Callable[[bytes], _State], warn: Callable[[str], None]) -> _State:
+    found = folder.newest(read, warn)
+    if found is None:
+        raise FileError(f"there is no snapshot in the folder {path}")
+    return found
+
+
+def _write_whole(path: Path, under: Path, data: bytes) -> None:
     """Write a file under another name, and give it its own when all of it is safe on the disk."""
-    with partial.open("wb") as file:
+    _rename(_write(under, data), path)
+
+
+def _write(path: Path, data: bytes) -> Path:
+    with path.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(path)
-    sync_folder(path.absolute().parent)
+    return path
+
+
+def _rename(path: Path, to: Path) -> None:
+    path.replace(to)
+    sync_folder(to.absolute().parent)
