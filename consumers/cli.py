@@ -22,17 +22,18 @@ _STATE_ONLY = {"snapshots", "keep_snapshots", "snapshot_records", "snapshot_seco
 _EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters", "explain"}
 _READ = {"inputs", "format", "max_record_bytes", *FIELD_SETTINGS}
 _PREDICTED = {*_READ, *SCORE_SETTINGS, "output", "dead_letters", "explain"}
+_NOT_UNLEARNED = "not-unlearned.jsonl"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def _configured(names: set[str]) -> Callable[[_Command], _Command]:
-    """Give a command a flag for each of the named settings, and the inputs as arguments."""
+def _configured(names: set[str], **defaults: str) -> Callable[[_Command], _Command]:
+    """Give a command a flag for each of the named settings, and the inputs as arguments; say some other defaults."""
 
     def decorate(command: _Command) -> _Command:
         for setting in reversed(settings()):
             if setting.name in names:
-                command = _flag(setting)(command)
+                command = _flag(setting, defaults.get(setting.name))(command)
         return click.option("--config", "file", metavar="FILE", help="A TOML file of settings; flags go before it.")(
             command
         )
@@ -40,13 +41,13 @@ def _configured(names: set[str]) -> Callable[[_Command], _Command]:
     return decorate
 
 
-def _flag(setting: Setting) -> Callable[[_Command], _Command]:
+def _flag(setting: Setting, told: str | None) -> Callable[[_Command], _Command]:
     if setting.name == "inputs":
         return click.argument("inputs", nargs=-1)
     kind: Any = setting.type
     if get_origin(kind) is LiteralType:
         kind = click.Choice(get_args(kind))
-    default = ", ".join(setting.default) if setting.several else str(setting.default)
+    default = told or (", ".join(setting.default) if setting.several else str(setting.default))
     return click.option(
         "--" + setting.name.replace("_", "-"),
         setting.name,
@@ -184,7 +185,7 @@ def merge(snapshots: tuple[str, ...], output: str) -> None:
 
 @cli.command()
 @click.argument("snapshot")
-@_configured(_READ | {"dead_letters"})
+@_configured(_READ | {"dead_letters"}, dead_letters=_NOT_UNLEARNED)
 def unlearn(snapshot: str, file: str | None, **flags: Any) -> None:
     """Take events back out of SNAPSHOT, a file or a folder of them: what is left is as if they had never come.
 
@@ -193,7 +194,7 @@ def unlearn(snapshot: str, file: str | None, **flags: Any) -> None:
     """
     from consumers import edit
 
-    config, console = _config(file, {"dead_letters": "not-unlearned.jsonl", **_given(flags)}), _console()
+    config, console = _config(file, {"dead_letters": _NOT_UNLEARNED, **_given(flags)}), _console()
     given = set(_given(flags))
     taken_back, reasons = edit.unlearn(snapshot, config, console, given)
     console.print(f"{snapshot}: {taken_back:,} events unlearned")
@@ -211,10 +212,14 @@ def unlearn(snapshot: str, file: str | None, **flags: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
 def explain(snapshot: str, event: str, label: str | None, against: str | None, as_json: bool) -> None:
     """Tell why SNAPSHOT, a file or a folder of them, gives EVENT, a JSON object (- for standard input), its class."""
-    from consumers import programs
+    from consumers import programs, report
 
     explanation = programs.explain(snapshot, event, label, against, _console())
-    click.echo(json.dumps(programs.as_plain(explanation)) if as_json else str(explanation))
+    if as_json:
+        click.echo(json.dumps(programs.as_plain(explanation)))
+        return
+    for line in str(explanation).split("\n"):
+        click.echo(report.printable(line))
 
 
 @cli.command("config")
