@@ -98,6 +98,10 @@ class Loop:
         """
         state = self._state
         batches = source.batches([Position(*place, offset) for place, offset in state.positions.items()])
+        classes = (
+            state.model.classes
+        )  # those known before the first event are measured in their order, not as they come
+        state.measures.update(np.zeros((0, len(classes))), classes, [])
         self._save()
         if self._store is not None:
             self._store.wait()  # before the first output, for which a snapshot must account
