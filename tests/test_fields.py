@@ -1,6 +1,7 @@
 """The keys and settings that came with weights, times, text, priors, bounds and reasons: what a run makes of them."""
 
 import json
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -175,12 +176,21 @@ def test_a_time_is_a_number_or_iso_8601_in_utc_unless_it_says_otherwise(value, a
     assert as_time(value) == at
 
 
+def test_a_time_without_a_zone_is_in_utc_wherever_it_is_read(monkeypatch):
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        read = as_time("1970-01-01T00:01:00"), as_time("1970-01-01T00:01:00Z")
+    time.tzset()
+    assert read == (60.0, 60.0)
+
+
 BAD_TIMES = ["soon", "", True, [1], {"a": 1}, "inf", 1e400, "2026-13-01", "2026-01-01T25:00:00", 1e308, -1e308]
 
 
 @pytest.mark.parametrize("name", ["run", "predict"])
 def test_a_bad_time_is_a_dead_letter_and_the_stream_goes_on(command, tmp_path, name):
-    lines = [{"id": place, "n": place, "t": time, "label": "a"} for place, time in enumerate(BAD_TIMES)]
+    lines = [{"id": place, "n": place, "t": at, "label": "a"} for place, at in enumerate(BAD_TIMES)]
     text = "".join(json.dumps(line) + "\n" for line in [*lines, {"id": 99, "n": 1, "label": "a", "t": 5}])
     (tmp_path / "events.jsonl").write_text(text)
     command("run", "events.jsonl", "--time", "t", "--half-life", "0.5")
@@ -233,7 +243,7 @@ def test_times_in_csv_are_text_or_numbers_and_fade_alike(command, tmp_path):
 
 def test_times_farther_apart_than_any_half_life_break_nothing(command, tmp_path):
     times = [1e6, 0, -1e15, 1e300, "0001-01-01", 1e299, None, 1e300]
-    lines = [{f"n{place}": 1, "k": "x", "label": "ab"[place % 2], "t": time} for place, time in enumerate(times)]
+    lines = [{f"n{place}": 1, "k": "x", "label": "ab"[place % 2], "t": at} for place, at in enumerate(times)]
     write(tmp_path / "events.jsonl", lines)
     assert command("run", "events.jsonl", "--time", "t", "--half-life", "2").status == 0
     told = json.loads(command("inspect", "snapshots", "--json").out, parse_constant=pytest.fail)
@@ -537,6 +547,13 @@ def test_a_class_has_no_share_before_it_came_where_all_are_impossible():
     lines = [{"say": "a b", "label": "a"}, {"say": "a b"}, {"label": "b"}]
     settings = {"kinds": {"say": "text"}, "smoothing": 0.0, "bags": "complement", "max_values": 1}
     assert looped(lines, [], 0, **settings)[0] == looped(lines, [1, 1, 1], 0, **settings)[0]
+
+
+def test_a_first_event_without_a_time_is_at_0_for_those_after_it_too():
+    lines = [{"label": "a"}, {"label": "b", "t": -1.0}, {"label": "c"}]
+    whole, parts = (looped(lines, sizes, 0, half_life=1.0)[3].model for sizes in ([], [1, 1, 1]))
+    assert parts.class_weights == [1.0, 0.5, 1.0]
+    assert save(whole) == save(parts)
 
 
 def test_a_run_goes_on_in_parts_as_in_one(command, tmp_path):
