@@ -1,9 +1,11 @@
 """The keys and settings that came with weights, times, text, priors, bounds and reasons: what a run makes of them."""
 
 import json
+import signal
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,17 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
+from consumers import files, programs
+from consumers.config import check
 from consumers.fields import as_time, as_weight
 from consumers.interrupts import Interrupts
 from consumers.loop import Fields, Loop, SnapshotPolicy
 from consumers.state import State
 from streamnb import NaiveBayes, load, save
 from tests.command import json_lines, predictions, streamnb
+from tests.crash import STEPS, fork, kill_at
 from tests.test_loop import Cut, Kept
 
 WEIGHTS = [None, 2, 0, 0.5, 1e9, 1e-9, 3]
@@ -549,6 +555,12 @@ def test_a_class_has_no_share_before_it_came_where_all_are_impossible():
     assert looped(lines, [], 0, **settings)[0] == looped(lines, [1, 1, 1], 0, **settings)[0]
 
 
+def test_bad_values_beyond_the_bound_are_counted_alike_wherever_batches_are_cut():
+    lines = [{"n": place, f"odd{place}": [1], "label": "a"} for place in range(6)]
+    whole, parts = (looped(lines, sizes, 0, max_features=1)[3].tally.bad_values for sizes in ([], [2, 2, 2]))
+    assert whole == parts == {"odd0": 1, "odd1": 1, "(features beyond the bound)": 4}
+
+
 def test_a_first_event_without_a_time_is_at_0_for_those_after_it_too():
     lines = [{"label": "a"}, {"label": "b", "t": -1.0}, {"label": "c"}]
     whole, parts = (looped(lines, sizes, 0, half_life=1.0)[3].model for sizes in ([], [1, 1, 1]))
@@ -567,6 +579,34 @@ def test_a_run_goes_on_in_parts_as_in_one(command, tmp_path):
         path.unlink()
     command("run", *flags)
     assert leaves(tmp_path) == parts
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_run_that_is_killed_and_started_again_leaves_the_same_bytes(command, tmp_path, monkeypatch, step):
+    del command
+    monkeypatch.setattr(files, "_CHUNK", 700)
+    given = {"weight": "w", "time": "t", "half_life": 3, "text": ["say"], "bag": ["tags"], "bags": "complement"}
+    given |= {"max_values": 2, "max_features": 4, "classes": ["new"], "explain": 2, "snapshot_records": 5}
+    config = check({**given, "inputs": ["events.jsonl"]})
+
+    def go_on(count: int = 0) -> None:
+        if count:
+            kill_at(step, count)
+        programs.run(config, Console(quiet=True), emit=True, keep=True)
+
+    go_on()
+    expected = leaves(tmp_path)
+    kills = 0
+    for counts in [(1,), (2, 3), (4, 1)] if step != "any line" else [(900,), (3_000, 500), (7_000, 4_000)]:
+        for path in (*(tmp_path / "snapshots").iterdir(), *tmp_path.glob("*s.jsonl")):
+            if path.name != "events.jsonl":
+                path.unlink()
+        kills += sum(fork(partial(go_on, count)) == -signal.SIGKILL for count in counts)
+        (tmp_path / "snapshots").mkdir(exist_ok=True)
+        assert fork(go_on) == 0
+        (tmp_path / "snapshots" / "partial").unlink(missing_ok=True)
+        assert leaves(tmp_path) == expected
+    assert kills > 0
 
 
 def test_every_new_setting_has_its_line_in_config_and_reads_back(command, tmp_path):
