@@ -561,6 +561,12 @@ def test_bad_values_beyond_the_bound_are_counted_alike_wherever_batches_are_cut(
     assert whole == parts == {"odd0": 1, "odd1": 1, "(features beyond the bound)": 4}
 
 
+def test_known_classes_are_measured_in_their_order_wherever_batches_are_cut():
+    lines = [{"n": 1}, {"n": 2, "label": "new"}]
+    whole, parts = (looped(lines, sizes, 0, known_classes=["b", "a"])[3].measures.classes for sizes in ([], [1, 1]))
+    assert whole == parts == ["b", "a", "new"]
+
+
 def test_a_first_event_without_a_time_is_at_0_for_those_after_it_too():
     lines = [{"label": "a"}, {"label": "b", "t": -1.0}, {"label": "c"}]
     whole, parts = (looped(lines, sizes, 0, half_life=1.0)[3].model for sizes in ([], [1, 1, 1]))
