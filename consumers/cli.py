@@ -190,12 +190,12 @@ def unlearn(snapshot: str, file: str | None, **flags: Any) -> None:
     """Take events back out of SNAPSHOT, a file or a folder of them: what is left is as if they had never come.
 
     Label, weight and time of each event have to be those it was learned with. In a folder, older snapshots, which still
-    hold the events, are removed.
+    hold the events, are removed. The inputs of a TOML file, which were learned, are not taken for those to unlearn.
     """
     from consumers import edit
 
-    config, console = _config(file, {"dead_letters": _NOT_UNLEARNED, **_given(flags)}), _console()
-    given = set(_given(flags))
+    given, console = set(_given(flags)), _console()
+    config = _config(file, {"dead_letters": _NOT_UNLEARNED, "inputs": ("-",), **_given(flags)})
     taken_back, reasons = edit.unlearn(snapshot, config, console, given)
     console.print(f"{snapshot}: {taken_back:,} events unlearned")
     for reason, count in reasons.most_common():

@@ -77,12 +77,11 @@ class Clock:
         far = np.flatnonzero(~(np.abs(times) < LATEST * self.half_life) & ~np.isnan(times))
         if len(far):
             raise ValueError(f"event {far[0]}: {self._too_far(float(times[far[0]]))}")
-        begun = not math.isinf(self.newest)
         known = np.where(learned, times, -np.inf)
-        first = int(np.argmax(learned)) if learned.any() else 0
-        if not begun and math.isnan(known[first]):
-            known[first] = 0.0
-        newest = np.fmax.accumulate(np.concatenate(([self.newest if begun else -np.inf], known)))[:-1]
+        first = np.flatnonzero(learned)[:1]
+        if math.isinf(self.newest):
+            known[first] = np.nan_to_num(known[first])  # the time of a first event that has none is 0
+        newest = np.fmax.accumulate(np.concatenate(([self.newest], known)))[:-1]
         return np.where(np.isnan(times), np.where(np.isinf(newest), 0.0, newest), times)
 
     def time(self, time: float) -> float:

@@ -407,8 +407,9 @@ def learn_numbers(
             distance = value - moments[feature, 1, place]
             moments[feature, 0, place] = weight
             if before > 0.0:
-                moments[feature, 1, place] += distance * amount / weight
-                moments[feature, 2, place] += distance * distance * (before / weight) * amount
+                step = distance * amount / weight
+                moments[feature, 1, place] += step
+                moments[feature, 2, place] += distance * step * before
             elif amount > 0.0:
                 moments[feature, 1, place] = value
 

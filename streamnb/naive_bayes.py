@@ -245,6 +245,8 @@ class NaiveBayes(base.MiniBatchClassifier):
         """
         chosen = -1 if label is None else self._code(label)
         rival = -1 if against is None else self._code(against)
+        if chosen == rival >= 0:
+            raise ValueError(f"{label!r} is to be explained against another class, not against itself")
         if not self.statistics.weights[WEIGHT, 0]:
             return None
         labels = self._labels.names

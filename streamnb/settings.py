@@ -108,7 +108,10 @@ class Settings:
 
     def difference(self, other: Self) -> str | None:
         """Return in words what other settings are not equal in; None for equal ones."""
-        ours, theirs = ({**settings.to_state(), "tokenizer": settings.tokenizer} for settings in (self, other))
+        ours, theirs = (
+            {**each.to_state(), "tokenizer": each.tokenizer, "kinds": each.to_state()["kinds"] or None}
+            for each in (self, other)
+        )
         for name, value in ours.items():
             if repr(value) != repr(theirs[name]):  # which 1 and True differ in
                 return f"{name} is {value!r} in one and {theirs[name]!r} in another"
@@ -116,7 +119,9 @@ class Settings:
 
     def to_state(self) -> dict[str, Any]:
         """Return the settings as plain values; a tokenizer that is a function is not among them."""
-        kinds = None if not self.kinds else sorted(((name, str(kind)) for name, kind in self.kinds.items()), key=repr)
+        kinds = (
+            None if self.kinds is None else sorted(((name, str(kind)) for name, kind in self.kinds.items()), key=repr)
+        )
         return {
             "smoothing": float(self.smoothing),
             "variance_prior": float(self.variance_prior),

@@ -657,6 +657,7 @@ def test_a_snapshot_of_version_1_is_inspected_explained_and_unlearned(old, tmp_p
 
 
 def test_a_run_goes_on_from_version_1_as_from_its_own(old, tmp_path):
+    """Up to rounding: squares are added in another way now."""
     more = b'{"id": 8, "size": 2.0, "color": "red", "label": "apple"}\n{"id": 9, "size": 7.0, "zip": 7, "label": 1}\n'
     (tmp_path / "events.jsonl").write_bytes(V1_EVENTS + more)
     assert old("run", "events.jsonl").status == 2  # under other settings
@@ -664,12 +665,18 @@ def test_a_run_goes_on_from_version_1_as_from_its_own(old, tmp_path):
     assert outcome.status == 0
     assert "going on from the snapshot at record 8" in outcome.err
     added = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_bytes().splitlines()[1:]]
-    assert [share for _, share in added[0]["probabilities"]] == V1_ANSWER
+    assert [share for _, share in added[0]["probabilities"]] == pytest.approx(V1_ANSWER, rel=1e-12)
     files = ("--snapshots", "anew", "--output", "anew.p", "--dead-letters", "anew.d")
     old("run", "events.jsonl", *V1_FLAGS, *files)
-    assert json_lines(tmp_path / "anew.p")[-2:] == added
+    for one, other in zip(json_lines(tmp_path / "anew.p")[-2:], added, strict=True):
+        labels, shares = zip(*one.pop("probabilities"), strict=True)
+        others, as_many = zip(*other.pop("probabilities"), strict=True)
+        assert (one, labels, shares) == (other, others, pytest.approx(as_many, rel=1e-12))
     models = [load(max((tmp_path / name).iterdir()).read_bytes()) for name in ("snapshots", "anew")]
-    assert save(models[0]) == save(models[1])
+    (plain, arrays), (plain_anew, arrays_anew) = (model.to_state() for model in models)
+    assert plain == plain_anew
+    for key, array in arrays.items():
+        assert array == pytest.approx(arrays_anew[key], rel=1e-12)
 
 
 def test_a_snapshot_of_version_1_merges_with_one_of_today(old, tmp_path):
