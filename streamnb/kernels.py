@@ -403,15 +403,12 @@ def learn_numbers(
             continue
         for place in (0, slot):
             before = moments[feature, 0, place]
-            weight = before + amount
-            distance = value - moments[feature, 1, place]
-            moments[feature, 0, place] = weight
-            if before > 0.0:
-                step = distance * amount / weight
-                moments[feature, 1, place] += step
-                moments[feature, 2, place] += distance * step * before
-            elif amount > 0.0:
-                moments[feature, 1, place] = value
+            mean = moments[feature, 1, place]
+            distance = value - mean
+            step = distance * amount / (before + amount) if before > 0.0 else distance
+            moments[feature, 0, place] = before + amount
+            moments[feature, 1, place] = mean + step
+            moments[feature, 2, place] += distance * step * before
 
 
 @compiled

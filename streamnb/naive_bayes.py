@@ -181,18 +181,18 @@ class NaiveBayes(base.MiniBatchClassifier):
         code = self._labels.find(y)
         label = as_label(y) if code is None else y
         plain = w == 1.0 and self._clock is None
-        if not (plain or self._weigh(w, t)):
+        if not plain and not self._weigh(w, t):
             return
         events = self._encoder.encode_one(x, learn=True)
-        lesson = self._lesson
+        lesson = self._lesson if plain else np.full((3, 1), w)
         lesson[LABEL, 0] = self._labels.add(label) if code is None else code
-        lesson[AMOUNT, 0] = w
-        if code is None or self._registered != self._vocabulary.registered:
+        new = code is None or self._registered != self._vocabulary.registered
+        if new:
             self._fit_tables()
         if not plain:
-            self._turn_clock()
+            self._turn_clock(lesson)
         kernels.learn(*self._learn_tables, *events, lesson)
-        if self._vocabulary.newcomers:
+        if new and self._vocabulary.newcomers:
             self._admit(float(lesson[AMOUNT, 0]))
 
     def unlearn_one(self, x: Event, y: Any, w: float = 1.0, t: float | None = None, *, cells: bool = False) -> None:
@@ -512,12 +512,12 @@ class NaiveBayes(base.MiniBatchClassifier):
             self._time[0] = self._clock.time(time)
         return as_weight(w) > 0.0
 
-    def _turn_clock(self) -> None:
-        """Turn the clock on to the event that was weighed."""
+    def _turn_clock(self, lesson: Floats) -> None:
+        """Turn the clock on to the event that was weighed; turn the weight of its lesson into what it is stored with."""
         if self._clock is not None:
-            if not self._clock.weigh(self._time, 0, self._lesson):
+            if not self._clock.weigh(self._time, 0, lesson):
                 self.statistics.move(self._clock.age(self._time[0]))
-                self._clock.weigh(self._time, 0, self._lesson)
+                self._clock.weigh(self._time, 0, lesson)
             self._array[UNIT] = self._clock.unit
 
     def _admit(self, amount: float) -> None:

@@ -84,7 +84,7 @@ class Vocabulary:
         self.owners: list[int] = []
         self.codes: list[dict[object, int]] = []
         self.newcomers: list[Newcomer] = []
-        self.registered = 0  # features and values that have a number: when this grows, so must the tables
+        self.registered = 0  # features and values that came new: when this grows, so may the tables have to
         self._bags = {name for name, kind in declared.items() if kind in BAGS}
         self._columns: dict[int, Integers] = {}
 
@@ -144,6 +144,7 @@ class Vocabulary:
             return code
         if value is not None and self.max_values is not None and len(codes) - (None in codes) >= self.max_values:
             self.newcomers.append(Newcomer(feature, value, times))
+            self.registered += 1
             return self.add_value(feature, None)
         code = codes[key] = len(self.values)
         self.values.append(value)
