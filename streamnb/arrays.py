@@ -75,14 +75,14 @@ class Tables(NamedTuple):
     classes: int
 
 
-Events = tuple[Integers, Integers, Floats, Integers]
-"""Encoded events, as starts, features, values and codes.
+Events = tuple[Integers, Integers, Floats]
+"""Encoded events, as starts, entries and values.
 
-Event i owns the numbers starts[NUMBERS, i]:starts[NUMBERS, i + 1], each a feature and a value, and the category codes
-starts[CATEGORIES, i]:starts[CATEGORIES, i + 1], both ascending by feature. The tokens of its bags follow all numbers,
-at starts[TOKENS, i]:starts[TOKENS, i + 1] of features and values: each a code and how often it came. Those of one bag
-come after a head, the code -feature - 1 with the count 0, and ascend by code, unseen ones last. A plain tuple, since
-making a named one for every event takes as long as learning it.
+Event i owns the entries starts[NUMBERS, i]:starts[NUMBERS, i + 1], the features of its numbers, ascending; in the same
+way TOKENS, the codes of the tokens of its bags, and CATEGORIES, those of its categories, ascending by feature. All
+numbers come before all tokens, and these before all categories; at the same places, numbers have their values, and
+tokens how often they came. The tokens of one bag come after a head, the code -feature - 1 with the count 0, and ascend
+by code, unseen ones last. A plain tuple, since making a named one for every event takes as long as learning it.
 """
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])

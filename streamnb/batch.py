@@ -94,8 +94,8 @@ def as_weights(weights: Any, events: int) -> Floats:
 
 def part_of(events: Events, part: slice) -> Events:
     """Return some of encoded events."""
-    starts, features, values, codes = events
-    return np.ascontiguousarray(starts[:, part.start : part.stop + 1]), features, values, codes
+    starts, entries, values = events
+    return np.ascontiguousarray(starts[:, part.start : part.stop + 1]), entries, values
 
 
 def as_number(value: Any, name: str) -> float:

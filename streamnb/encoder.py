@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.arrays import ABSENT, NUMBERS, TOKENS, Events, Integers
+from streamnb.arrays import ABSENT, CATEGORIES, NUMBERS, TOKENS, Events, Integers
 from streamnb.events import Columns, Event, flatten, is_name
 from streamnb.layout import Column, Layout, number_block
 from streamnb.values import (
@@ -37,7 +37,6 @@ BEYOND = "(features beyond the bound)"
 
 _NO_KIND = {MISSING, BAD}
 _PLAIN_CATEGORIES = {str, bool, type(None)}
-_NO_CODES = np.empty(0, dtype=np.int64)
 _LAYOUTS = 1_000  # kept at the most; streams with more combinations of keys are read key by key
 _SMALLEST_BLOCK = 16  # events; fewer cost more to read as a block than one by one
 
@@ -81,11 +80,12 @@ class Encoder:
         layout = self._layouts.get(tuple(event)) if type(event) is dict else None
         if layout is not None:
             numbers = layout.plain_numbers(event)
-            codes = self._plain_codes(event, layout) if layout.category_features else _NO_CODES
+            codes = self._plain_codes(event, layout) if layout.category_features else ()
             if numbers is not None and codes is not None:
                 values = np.empty(len(numbers))
                 layout.pack(values, 0, *numbers)  # type: ignore[arg-type] # an array is a buffer, as Python 3.12 knows
-                return layout.starts, layout.number_features, values, codes
+                features = layout.number_features
+                return layout.starts, np.concatenate((features, codes)) if codes else features, values
         if not isinstance(event, Mapping):
             raise TypeError(f"an event is a dict of features, not {type(event).__name__}")
         return _stacked([self._row(event, learn, False, Counter())])
@@ -188,7 +188,7 @@ class Encoder:
             layout = self._layouts[keys] = Layout(kinds[NUMERIC], kinds[CATEGORICAL], unknown, bags=bags)
         return layout
 
-    def _plain_codes(self, event: Event, layout: Layout) -> Integers | None:
+    def _plain_codes(self, event: Event, layout: Layout) -> list[int] | None:
         """Return the codes of an event's categories if they are all known strings, or else None."""
         codes = []
         for feature, value in zip(layout.category_features, layout.categories(event), strict=True):
@@ -196,7 +196,7 @@ class Encoder:
             if code is None:
                 return None
             codes.append(code)
-        return np.array(codes, dtype=np.int64)
+        return codes
 
     def _row(self, event: Event, learn: bool, cells: bool, bad: Counter[FeatureName]) -> Row:
         """Encode any event, key by key."""
@@ -287,13 +287,9 @@ class Encoder:
         if numbers is None or codes is None:
             return None
         starts = np.outer((numbers.shape[1], codes.shape[1], 0), np.arange(len(events) + 1))
-        starts[TOKENS] = numbers.size  # no tokens after the numbers
-        return (
-            starts,
-            np.tile(layout.number_features, len(events)),
-            numbers.ravel(),
-            codes.ravel(),
-        )
+        starts[[CATEGORIES, TOKENS]] += numbers.size
+        features = np.tile(layout.number_features, len(events))
+        return starts, np.concatenate((features, codes.ravel())) if codes.size else features, numbers.ravel()
 
     def _code_block(
         self, columns: Sequence[Column], features: Sequence[int], learn: NDArray[np.bool_]
@@ -333,35 +329,32 @@ def _by_type(name: FeatureName) -> tuple[bool, FeatureName]:
 def _stacked(rows: Sequence[Row]) -> Events:
     numbers = [(feature, number) for row in rows for feature, number in zip(row.features, row.numbers, strict=True)]
     pairs = numbers + [token for row in rows for token in row.tokens]
-    lengths = [(0, 0, len(numbers)), *((len(row.numbers), len(row.codes), len(row.tokens)) for row in rows)]
+    codes = [code for row in rows for code in row.codes]
+    first = (0, len(pairs), len(numbers))  # of the numbers, the categories, the tokens
+    sizes = [(len(row.numbers), len(row.codes), len(row.tokens)) for row in rows]
     return (
-        np.ascontiguousarray(np.cumsum(lengths, axis=0).T),
-        np.array([code for code, _ in pairs], dtype=np.int64),
+        np.ascontiguousarray(np.cumsum([first, *sizes], axis=0).T),
+        np.array([code for code, _ in pairs] + codes, dtype=np.int64),
         np.array([number for _, number in pairs], dtype=np.float64),
-        np.array([code for row in rows for code in row.codes], dtype=np.int64),
     )
 
 
 def _joined(pieces: Sequence[Events]) -> Events:
     if len(pieces) == 1:
         return pieces[0]
-    starts, features, values, codes = zip(*pieces, strict=True)
-    middles = [int(start[NUMBERS, -1]) for start in starts]  # where numbers end and tokens begin
-    before = np.zeros(3, dtype=np.int64)  # events, of each of their parts; all numbers stand before the first token
-    before[TOKENS] = sum(middles)
-    shifted = [before[:, None]]
-    for start, middle in zip(starts, middles, strict=True):
-        own = start - np.array([[0], [0], [middle]])
-        shifted.append(own[:, 1:] + before[:, None])
-        before = before + own[:, -1]
+    starts, entries, values = zip(*pieces, strict=True)
+    sizes = [start[:, -1] - start[:, 0] for start in starts]
+    numbers, _, tokens = np.sum(sizes, axis=0).tolist()
+    begins = np.cumsum([(0, numbers + tokens, numbers), *sizes], axis=0)
+    moved = [start[:, 1:] + (begin - start[:, 0])[:, None] for start, begin in zip(starts, begins, strict=False)]
     return (
-        np.concatenate(shifted, axis=1),
-        _numbers_then_tokens(features, middles),
-        _numbers_then_tokens(values, middles),
-        np.concatenate(codes),
+        np.concatenate([begins[:1].T, *moved], axis=1),
+        np.concatenate([part for row in (NUMBERS, TOKENS, CATEGORIES) for part in _parts(starts, entries, row)]),
+        np.concatenate([part for row in (NUMBERS, TOKENS) for part in _parts(starts, values, row)]),
     )
 
 
-def _numbers_then_tokens(arrays: Sequence[NDArray[Any]], middles: Sequence[int]) -> NDArray[Any]:
-    pairs = list(zip(arrays, middles, strict=True))
-    return np.concatenate([array[:middle] for array, middle in pairs] + [array[middle:] for array, middle in pairs])
+def _parts(starts: Sequence[Integers], columns: Sequence[NDArray[Any]], row: int) -> Iterator[NDArray[Any]]:
+    """Yield what each piece has of the numbers, of the tokens or of the categories."""
+    for start, column in zip(starts, columns, strict=True):
+        yield column[start[row, 0] : start[row, -1]]

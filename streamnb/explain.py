@@ -128,17 +128,18 @@ def name_shares(vocabulary: Vocabulary, encoded: Events, event: Event, shares: S
     shares
         One for each number, category and token, as `kernels.explain` sets them.
     """
-    starts, features, values, codes = encoded
-    (_, numbers), (_, categories), (first, last) = starts.tolist()
-    whose, what = features.tolist(), values.tolist()
+    starts, entries, values = encoded
+    (_, numbers), (begin, end), (first, last) = starts.tolist()
+    categories = end - begin
+    whose, what = entries.tolist(), values.tolist()
     names: list[FeatureName] = [vocabulary.numeric[feature] for feature in whose[:numbers]]
     if categories:
-        owners = [vocabulary.owners[code] if code >= 0 else -code - 1 for code in codes.tolist()]
+        owners = [vocabulary.owners[code] if code >= 0 else -code - 1 for code in whose[begin:end]]
         names += [vocabulary.counted[owner] for owner in owners]
         found = event if all(map(event.__contains__, names)) else flatten(event, vocabulary.bags)[0]
         what[numbers:] = [*map(found.__getitem__, names[numbers:]), *what[numbers:]]
     if first < last:
-        bag_names, tokens = _name_tokens(vocabulary, whose[first:], what[numbers + categories :])
+        bag_names, tokens = _name_tokens(vocabulary, whose[first:last], what[numbers + categories :])
         names += bag_names
         what[numbers + categories :] = tokens
     sizes = list(map(abs, shares))

@@ -488,9 +488,8 @@ def test_then_train(  # noqa: C901 - a call costs what two features cost
     settings: Floats,
     classes: int,
     starts: Integers,
-    features: Integers,
+    entries: Integers,
     values: Floats,
-    codes: Integers,
     lessons: Floats,
     probabilities: Floats,
 ) -> None:
@@ -514,12 +513,12 @@ def test_then_train(  # noqa: C901 - a call costs what two features cost
             for k in range(classes):
                 work[SCORES, k] = work[PRIORS, k]
             if first < last:
-                score_numbers(moments, settings, unit, classes, features, values, first, last, work)
+                score_numbers(moments, settings, unit, classes, entries, values, first, last, work)
             if begin < end:
-                score_categories(counts, totals, distinct, owner, settings, unit, classes, codes, begin, end, work)
+                score_categories(counts, totals, distinct, owner, settings, unit, classes, entries, begin, end, work)
             if head < tail:
                 score_tokens(
-                    counts, totals, distinct, owner, settings, unit, classes, features, values, head, tail, work
+                    counts, totals, distinct, owner, settings, unit, classes, entries, values, head, tail, work
                 )
             if not normalise(work, SCORES, classes, event, probabilities):
                 normalise(work, PRIORS, classes, event, probabilities)
@@ -529,12 +528,12 @@ def test_then_train(  # noqa: C901 - a call costs what two features cost
             learn_class(weights, k + 1, amount)
             work[PRIORS, k] = log_prior(weights, settings, unit, k)
             if first < last:
-                learn_numbers(moments, k + 1, amount, features, values, first, last)
+                learn_numbers(moments, k + 1, amount, entries, values, first, last)
             if begin < end:
-                learn_categories(counts, totals, distinct, owner, k + 1, amount, codes, begin, end)
+                learn_categories(counts, totals, distinct, owner, k + 1, amount, entries, begin, end)
             if head < tail:
                 learn_tokens(
-                    counts, totals, distinct, owner, settings[BAGS], k + 1, amount, features, values, head, tail
+                    counts, totals, distinct, owner, settings[BAGS], k + 1, amount, entries, values, head, tail
                 )
 
 
@@ -548,9 +547,8 @@ def learn(
     owner: Integers,
     settings: Floats,
     starts: Integers,
-    features: Integers,
+    entries: Integers,
     values: Floats,
-    codes: Integers,
     lessons: Floats,
 ) -> None:
     """Do what `test_then_train` does to the tables. The arguments are `*tables[:7], *events, lessons`."""
@@ -562,13 +560,13 @@ def learn(
         learn_class(weights, slot, amount)
         start, stop = starts[NUMBERS, event], starts[NUMBERS, event + 1]
         if start < stop:
-            learn_numbers(moments, slot, amount, features, values, start, stop)
+            learn_numbers(moments, slot, amount, entries, values, start, stop)
         start, stop = starts[CATEGORIES, event], starts[CATEGORIES, event + 1]
         if start < stop:
-            learn_categories(counts, totals, distinct, owner, slot, amount, codes, start, stop)
+            learn_categories(counts, totals, distinct, owner, slot, amount, entries, start, stop)
         start, stop = starts[TOKENS, event], starts[TOKENS, event + 1]
         if start < stop:
-            learn_tokens(counts, totals, distinct, owner, settings[BAGS], slot, amount, features, values, start, stop)
+            learn_tokens(counts, totals, distinct, owner, settings[BAGS], slot, amount, entries, values, start, stop)
 
 
 @compiled
@@ -582,9 +580,8 @@ def score_event(
     unit: float,
     classes: int,
     starts: Integers,
-    features: Integers,
+    entries: Integers,
     values: Floats,
-    codes: Integers,
     work: Floats,
 ) -> None:
     """Set the scores: the log priors, and what one event's numbers, categories and tokens add.
@@ -595,13 +592,13 @@ def score_event(
         work[SCORES, k] = work[PRIORS, k]
     start, stop = starts[NUMBERS, 0], starts[NUMBERS, 1]
     if start < stop:
-        score_numbers(moments, settings, unit, classes, features, values, start, stop, work)
+        score_numbers(moments, settings, unit, classes, entries, values, start, stop, work)
     start, stop = starts[CATEGORIES, 0], starts[CATEGORIES, 1]
     if start < stop:
-        score_categories(counts, totals, distinct, owner, settings, unit, classes, codes, start, stop, work)
+        score_categories(counts, totals, distinct, owner, settings, unit, classes, entries, start, stop, work)
     start, stop = starts[TOKENS, 0], starts[TOKENS, 1]
     if start < stop:
-        score_tokens(counts, totals, distinct, owner, settings, unit, classes, features, values, start, stop, work)
+        score_tokens(counts, totals, distinct, owner, settings, unit, classes, entries, values, start, stop, work)
 
 
 @compiled
@@ -614,9 +611,8 @@ def score(
     settings: Floats,
     classes: int,
     starts: Integers,
-    features: Integers,
+    entries: Integers,
     values: Floats,
-    codes: Integers,
     scores: Floats,
 ) -> None:
     """Add log P(event | class) to scores [class], for one event. The arguments are `*tables[1:], *events, scores`."""
@@ -625,9 +621,9 @@ def score(
     work[PRIORS] = scores
     score_event(
         moments, counts, totals, distinct, owner, settings, unit, classes,
-        starts, features, values, codes, work,
+        starts, entries, values, work,
     )  # fmt: skip
-    constant = numeric_constant(moments, unit, classes, features, values, starts[NUMBERS, 0], starts[NUMBERS, 1])
+    constant = numeric_constant(moments, unit, classes, entries, values, starts[NUMBERS, 0], starts[NUMBERS, 1])
     for k in range(classes):
         scores[k] = work[SCORES, k] + constant
 
@@ -732,9 +728,8 @@ def explain(
     settings: Floats,
     classes: int,
     starts: Integers,
-    features: Integers,
+    entries: Integers,
     values: Floats,
-    codes: Integers,
     chosen: int,
     against: int,
     shares: Floats,
@@ -750,7 +745,7 @@ def explain(
     prior_scores(weights, settings, unit, classes, work)
     score_event(
         moments, counts, totals, distinct, owner, settings, unit, classes,
-        starts, features, values, codes, work,
+        starts, entries, values, work,
     )  # fmt: skip
     row = PRIORS
     for k in range(classes):
@@ -765,10 +760,10 @@ def explain(
         return chosen, against
     numbers = starts[NUMBERS, 1] - starts[NUMBERS, 0]
     categories = starts[CATEGORIES, 1] - starts[CATEGORIES, 0]
-    share_numbers(moments, settings, classes, features, values, starts, chosen, against, shares[1:])
-    share_categories(counts, totals, distinct, owner, settings, codes, starts, chosen, against, shares[1 + numbers :])
+    share_numbers(moments, settings, classes, entries, values, starts, chosen, against, shares[1:])
+    share_categories(counts, totals, distinct, owner, settings, entries, starts, chosen, against, shares[1 + numbers :])
     share_tokens(
-        counts, totals, distinct, owner, settings, classes, features, values, starts, chosen, against,
+        counts, totals, distinct, owner, settings, classes, entries, values, starts, chosen, against,
         shares[1 + numbers + categories :],
     )  # fmt: skip
     return chosen, against
@@ -854,9 +849,8 @@ def unlearn(
     settings: Floats,
     classes: int,
     starts: Integers,
-    features: Integers,
+    entries: Integers,
     values: Floats,
-    codes: Integers,
     slot: int,
     amount: float,
 ) -> None:
@@ -870,15 +864,15 @@ def unlearn(
     weights[EVENTS, 0] = weights[EVENTS, 1 : classes + 1].sum()
     for entry in range(starts[NUMBERS, 0], starts[NUMBERS, 1]):
         if not math.isnan(values[entry]):
-            unlearn_number(moments, features[entry], slot, amount, values[entry], classes)
+            unlearn_number(moments, entries[entry], slot, amount, values[entry], classes)
     for entry in range(starts[CATEGORIES, 0], starts[CATEGORIES, 1]):
-        code = codes[entry]
+        code = entries[entry]
         if code >= 0:
             unlearn_value(counts, distinct, owner[code], code, slot, amount, classes)
             totals[owner[code], 0] = unlearn_weight(totals, owner[code], slot, amount, classes)
     single = settings[BAGS] == BERNOULLI
     for entry in range(starts[TOKENS, 0], starts[TOKENS, 1]):
-        code, head = features[entry], values[entry] == 0.0
+        code, head = entries[entry], values[entry] == 0.0
         feature = -code - 1 if head else owner[code]
         each = amount if head or single else amount * values[entry]
         if not head:

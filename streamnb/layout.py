@@ -51,7 +51,8 @@ class Layout:
         self.number_features = np.array(sorted(numbers), dtype=np.int64)
         self.category_features = sorted(categories)
         self.known = not unknown and not bags
-        self.starts = np.array(((0, len(numbers)), (0, len(categories)), (len(numbers), len(numbers))))
+        size, whole = len(numbers), len(numbers) + len(categories)
+        self.starts = np.array(((0, size), (size, whole), (size, size)))
         self.pack = struct.Struct(f"{len(numbers)}d").pack_into  # four times faster than numpy for a few numbers
         self._names = (
             [numbers[feature] for feature in sorted(numbers)],

@@ -184,7 +184,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         if not plain and not self._weigh(w, t):
             return
         events = self._encoder.encode_one(x, learn=True)
-        lesson = self._lesson if plain else np.full((3, 1), w)
+        lesson = self._lesson if plain else np.full((3, 1), float(w))
         lesson[LABEL, 0] = self._labels.add(label) if code is None else code
         new = code is None or self._registered != self._vocabulary.registered
         if new:
@@ -253,7 +253,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         if len(labels) == 1:
             return Explanation(labels[0], None, 0.0, [])
         encoded = self._encode_cells(x) if cells else self._encoder.encode_one(x, learn=False)
-        shares = np.empty(1 + len(encoded[1]) + len(encoded[3]))
+        shares = np.empty(1 + len(encoded[1]))
         chosen, rival = kernels.explain(*self._tables, *encoded, chosen, rival, shares)
         prior, *rest = shares.tolist()
         return Explanation(labels[chosen], labels[rival], prior, name_shares(self._vocabulary, encoded, x, rest))
@@ -513,7 +513,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         return as_weight(w) > 0.0
 
     def _turn_clock(self, lesson: Floats) -> None:
-        """Turn the clock on to the event that was weighed; turn the weight of its lesson into what it is stored with."""
+        """Turn the clock on to the event that was weighed, and its weight in the lesson into what it is stored with."""
         if self._clock is not None:
             if not self._clock.weigh(self._time, 0, lesson):
                 self.statistics.move(self._clock.age(self._time[0]))

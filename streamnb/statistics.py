@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.arrays import FADED, GIVEN, MOMENTS, NUMBERS, TOKENS, UNIT, WEIGHT, Events, Floats, Tables
+from streamnb.arrays import FADED, GIVEN, MOMENTS, NUMBERS, UNIT, WEIGHT, Events, Floats, Tables
 from streamnb.clock import Clock
 from streamnb.labels import Label, Labels
 from streamnb.settings import Settings
@@ -191,13 +191,11 @@ class Statistics:
 
     def is_empty(self, event: Events, slot: int) -> bool:
         """Tell whether nothing is left of a class, or of a feature or a value of one encoded event."""
-        starts, features, _, codes = event
-        numbers = features[starts[NUMBERS, 0] : starts[NUMBERS, 1]]
-        tokens = features[starts[TOKENS, 0] : starts[TOKENS, 1]]
-        columns = np.concatenate((codes, tokens))
-        columns = columns[columns >= 0]
-        heads = features[starts[TOKENS, 0] : starts[TOKENS, 1]]
-        counted = np.concatenate((self.counts.owner[columns], -heads[heads < 0] - 1))
+        starts, entries, _ = event
+        numbers = entries[: starts[NUMBERS, 1]]
+        codes = entries[starts[NUMBERS, 1] :]
+        columns = codes[codes >= 0]
+        counted = np.concatenate((self.counts.owner[columns], -codes[codes < 0] - 1))
         left = (
             self.weights[WEIGHT, slot],
             self.moments.array[numbers, 0, 0],

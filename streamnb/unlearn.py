@@ -32,7 +32,7 @@ class Claim:
     """
 
     def __init__(self, tables: Tables, vocabulary: Vocabulary, event: Events, slot: int, amount: float) -> None:
-        starts, features, values, codes = event
+        starts, entries, values = event
         self._tables = tables
         self._vocabulary = vocabulary
         self._slot = slot
@@ -40,9 +40,9 @@ class Claim:
         self._single = tables.settings[BAGS] == BERNOULLI
         numbers = slice(starts[NUMBERS, 0], starts[NUMBERS, 1])
         tokens = slice(starts[TOKENS, 0], starts[TOKENS, 1])
-        pairs = list(zip(features[tokens].tolist(), values[tokens].tolist(), strict=True))
-        self._numbers = dict(zip(features[numbers].tolist(), values[numbers].tolist(), strict=True))
-        self._codes = codes[starts[CATEGORIES, 0] : starts[CATEGORIES, 1]].tolist()
+        pairs = list(zip(entries[tokens].tolist(), values[tokens].tolist(), strict=True))
+        self._numbers = dict(zip(entries[numbers].tolist(), values[numbers].tolist(), strict=True))
+        self._codes = entries[starts[CATEGORIES, 0] : starts[CATEGORIES, 1]].tolist()
         self._bags = [-code - 1 for code, times in pairs if times == 0.0]
         self._times: Counter[int] = Counter(self._codes)
         for code, times in pairs:
