@@ -30,11 +30,14 @@ MULTINOMIAL, COMPLEMENT, BERNOULLI = range(3)
 PRODUCTS, SCORES, PRIORS = range(3)
 """The rows of the kernels' work space [row, class]: ratios multiplied so far, log scores, log priors."""
 
-MOMENTS = 4
-"""How many moments a feature has: weight, mean, sum of squared deviations, and TAKEN."""
+MOMENTS = 5
+"""How many moments a feature has: weight, mean, sum of squared deviations and, in slot 0 alone, TAKEN and ORIGIN."""
 
 TAKEN = 3
-"""The moment that tells, in slot 0, of what size rounding may be left in the others: see `kernels.blur`."""
+"""The moment that tells of what size rounding may be left in the others: see `kernels.blur`."""
+
+ORIGIN = 4
+"""The moment that means are counted from, the first number learned: so numbers far from 0 keep all their digits."""
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 """A spread below this share of what was added up is rounding noise, not data."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from streamnb.arrays import TAKEN, WEIGHT, Floats
+from streamnb.arrays import ORIGIN, TAKEN, WEIGHT, Floats
 from streamnb.kernels import pooled_variance
 from streamnb.labels import Label
 from streamnb.settings import Settings
@@ -53,6 +53,7 @@ def stats_of(statistics: Statistics, feature: FeatureName, label: Label) -> Feat
     if kind == "numeric":
         weight, mean, squares = statistics.moments.array[number, :TAKEN, code + 1].tolist()
         n, squares = weight / unit, squares / unit
+        mean += float(statistics.moments.array[number, ORIGIN, 0])
         var = squares / (n - 1) if n > 1 else 0.0
         return FeatureStats(feature, label, n, mean, var, squares / n if n else 0.0, {})
     values, weights = values_of(statistics, feature)

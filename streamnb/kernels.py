@@ -29,6 +29,7 @@ from streamnb.arrays import (
     LABEL,
     LARGEST,
     NUMBERS,
+    ORIGIN,
     PRIOR,
     PRIOR_SMOOTHING,
     PRIORS,
@@ -67,7 +68,7 @@ def pooled_variance(moments: Floats, feature: int, classes: int, unit: float) ->
     if weight <= 0.0:
         return 0.0
     overall = moments[feature, 2, 0] / weight
-    noise = max(ROUNDING * abs(moments[feature, 1, 0]), _LEAST_SPREAD)
+    noise = max(ROUNDING * abs(moments[feature, 1, 0] + moments[feature, ORIGIN, 0]), _LEAST_SPREAD)
     if not overall > max(noise * noise, ROUNDING * moments[feature, TAKEN, 0] ** 2):
         return 0.0
     within = 0.0
@@ -155,6 +156,7 @@ def score_numbers(
         if pooled == 0.0 or math.isnan(value):
             continue
         everywhere = moments[feature, 1, 0]
+        value -= moments[feature, ORIGIN, 0]
         for k in range(classes):
             weight, mean, squares = moments[feature, 0, k + 1], moments[feature, 1, k + 1], moments[feature, 2, k + 1]
             ratio, distance = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
@@ -401,6 +403,9 @@ def learn_numbers(
         value = values[entry]
         if math.isnan(value):
             continue
+        if moments[feature, 0, 0] == 0.0:
+            moments[feature, ORIGIN, 0] = value
+        value -= moments[feature, ORIGIN, 0]
         for place in (0, slot):
             before = moments[feature, 0, place]
             mean = moments[feature, 1, place]
@@ -648,6 +653,7 @@ def share_numbers(
         feature, value = features[entry], values[entry]
         pooled = pooled_variance(moments, feature, classes, unit)
         everywhere = moments[feature, 1, 0]
+        value -= moments[feature, ORIGIN, 0]
         if pooled > 0.0 and not math.isnan(value):
             slot = chosen + 1
             weight, mean, squares = moments[feature, 0, slot], moments[feature, 1, slot], moments[feature, 2, slot]
@@ -795,6 +801,7 @@ def blur(taken: float, moments: Floats, value: float) -> float:
 @compiled
 def unlearn_number(moments: Floats, feature: int, slot: int, amount: float, value: float, classes: int) -> None:
     """Take a number from a class: Welford's step backwards; then add the classes up anew (see tables.py)."""
+    value -= moments[feature, ORIGIN, 0]
     weight = left(moments[feature, 0, slot], amount)
     distance = value - moments[feature, 1, slot]
     mean = moments[feature, 1, slot] - distance * amount / weight if weight > 0.0 else 0.0

@@ -260,7 +260,7 @@ class Statistics:
         self.reserve()
         _, places = self.to_state()
         if arrays["weights"].ndim == 1:  # as in version 1: each event weighed 1, and none was unlearned
-            moments = np.pad(arrays["moments"], ((0, 0), (0, 1), (0, 0)))
+            moments = np.pad(arrays["moments"], ((0, 0), (0, MOMENTS - 3), (0, 0)))
             arrays = {**arrays, "weights": np.stack((arrays["weights"],) * 2), "moments": moments}
         if len(vocabulary.features) < len(plain["features"]) or len(self.labels.names) < len(plain["classes"]):
             raise ValueError("a name twice")

@@ -92,11 +92,13 @@ class Claim:
 
     def _check_number(self, feature: int, value: float) -> None:
         """Raise ValueError if a number cannot be among those of the class: too few, or it is too far from them."""
-        weight, mean, squares, _ = self._tables.moments[feature, :, self._slot].tolist()
-        everywhere, center, spread, taken = self._tables.moments[feature, :, 0].tolist()
+        weight, mean, squares, *_ = self._tables.moments[feature, :, self._slot].tolist()
+        everywhere, center, spread, taken, origin = self._tables.moments[feature, :, 0].tolist()
         left, name = weight - self._amount, self._vocabulary.numeric[feature]
-        blur = _BLUR * (math.sqrt(spread / everywhere if everywhere > 0.0 else 0.0) + max(abs(value), abs(center)))
-        distance = max(abs(value - mean) - blur - ROUNDING * taken - _LEAST, 0.0)
+        blur = _BLUR * (
+            math.sqrt(spread / everywhere if everywhere > 0.0 else 0.0) + max(abs(value - origin), abs(center))
+        )
+        distance = max(abs(value - origin - mean) - blur - ROUNDING * taken - _LEAST, 0.0)
         squares += ROUNDING * taken**2 * weight  # what rounding may have taken from them
         if left < -self._amount * _SLACK:
             raise ValueError(f"the class has less of {name!r} than that")

@@ -266,7 +266,7 @@ def test_of_two_values_of_one_name_the_shallower_counts_and_the_other_is_bad(eve
     model = NaiveBayes()
     model.learn_one(event, "a")
     assert model.bad_values == {"a.b": 1}
-    assert model.statistics.moments.array[0, 1, 1] == 1.0
+    assert model.feature_stats(*model.schema(), model.classes[0]).mean == 1.0
 
 
 @pytest.mark.parametrize(
