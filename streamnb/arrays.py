@@ -34,7 +34,7 @@ MOMENTS = 5
 """How many moments a feature has: weight, mean, sum of squared deviations and, in slot 0 alone, TAKEN and ORIGIN."""
 
 TAKEN = 3
-"""The moment that tells of what size rounding may be left in the others: see `kernels.blur`."""
+"""The moment that tells of what size rounding may be left in the others: see kernels/unlearn.py."""
 
 ORIGIN = 4
 """The moment that means are counted from, the first number learned: so numbers far from 0 keep all their digits."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from streamnb.arrays import ORIGIN, TAKEN, WEIGHT, Floats
-from streamnb.kernels import pooled_variance
+from streamnb.kernels.score import pooled_variance
 from streamnb.labels import Label
 from streamnb.settings import Settings
 from streamnb.statistics import Statistics

@@ -14,26 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from streamnb import frames, kernels
-from streamnb.arrays import AMOUNT, EVENTS, KNOWN, LABEL, UNIT, WEIGHT, Events, Floats
-from streamnb.bags import TOKENS, Tokenizer, Tokens
-from streamnb.batch import Batch, as_batch, as_events, as_number, as_weight, part_of
-from streamnb.encoder import Encoder
+from streamnb import frames
+from streamnb.arrays import AMOUNT, EVENTS, LABEL, WEIGHT, Floats
+from streamnb.bags import TOKENS, Tokenizer
 from streamnb.events import Event
 from streamnb.explain import Explanation, name_shares
 from streamnb.features import alike, ranking, stats_of, table_of
-from streamnb.labels import NO_LABEL, Label, as_label, by_label
+from streamnb.kernels.explain import explain
+from streamnb.kernels.learn import learn
+from streamnb.kernels.passes import score, test_then_train
+from streamnb.kernels.unlearn import unlearn
+from streamnb.labels import Label, as_label, by_label
+from streamnb.learner import NO_LESSONS, Learner
 from streamnb.settings import Bags, Prior, Settings
-from streamnb.statistics import Statistics
 from streamnb.unlearn import Claim
 from streamnb.values import FeatureName, Kind
 
 _SETTINGS = [field.name for field in fields(Settings)]
 
-_NO_LESSONS = np.empty((3, 0))
 
-
-class NaiveBayes(base.MiniBatchClassifier):
+class NaiveBayes(Learner, base.MiniBatchClassifier):
     """Naive Bayes for events of numbers, categories and text, learned one event at a time.
 
     Numbers are Gaussian within a class, with Welford's mean and variance; categories and tokens are counted and
@@ -127,13 +127,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         self.half_life = half_life
         self.max_values = max_values
         self.max_features = max_features
-        self.settings = Settings(**{name: getattr(self, name) for name in _SETTINGS})
-        self._lesson = np.ones((3, 1))  # of one event, as is its time
-        self._time = np.zeros(1)
-        self._take(Statistics(self.settings), Counter())
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_lesson": np.ones((3, 1)), "_time": np.zeros(1)}  # work space is no state
+        self._begin(Settings(**{name: getattr(self, name) for name in _SETTINGS}))
 
     @property
     def _multiclass(self) -> bool:
@@ -191,7 +185,7 @@ class NaiveBayes(base.MiniBatchClassifier):
             self._fit_tables()
         if not plain:
             self._turn_clock(lesson)
-        kernels.learn(*self._learn_tables, *events, lesson)
+        learn(*self._learn_tables, *events, lesson)
         if new and self._vocabulary.newcomers:
             self._admit(float(lesson[AMOUNT, 0]))
 
@@ -224,7 +218,7 @@ class NaiveBayes(base.MiniBatchClassifier):
             Claim(self._tables, self._vocabulary, event, code + 1, amount).settle()
         except ValueError as error:
             raise ValueError(f"this event was not learned with the label {y!r} and the weight {w}: {error}") from error
-        kernels.unlearn(*self._tables, *event, code + 1, amount)
+        unlearn(*self._tables, *event, code + 1, amount)
         self._encoder.bad_values -= bad
         if self.statistics.is_empty(event, code + 1):
             self._take(self.statistics.packed(), self._encoder.bad_values)
@@ -254,12 +248,9 @@ class NaiveBayes(base.MiniBatchClassifier):
             return Explanation(labels[0], None, 0.0, [])
         encoded = self._encode_cells(x) if cells else self._encoder.encode_one(x, learn=False)
         shares = np.empty(1 + len(encoded[1]))
-        chosen, rival = kernels.explain(*self._tables, *encoded, chosen, rival, shares)
+        chosen, rival = explain(*self._tables, *encoded, chosen, rival, shares)
         prior, *rest = shares.tolist()
         return Explanation(labels[chosen], labels[rival], prior, name_shares(self._vocabulary, encoded, x, rest))
-
-    def _encode_cells(self, x: Event) -> Events:
-        return next(self._encoder.encode([x], np.zeros(1, dtype=np.bool_), True, Counter()))
 
     def feature_stats(self, feature: FeatureName | None = None, label: Any = None, backend: str | None = None) -> Any:
         """Return what a feature was in a class or, without one, a data frame of all features in all classes.
@@ -293,12 +284,6 @@ class NaiveBayes(base.MiniBatchClassifier):
     def similar_features(self) -> list[list[FeatureName]]:
         """Return groups of features that tell the classes apart alike: copies, whose evidence counts once for each."""
         return alike(self.statistics, self.settings)
-
-    def _code(self, label: Any) -> int:
-        code = self._labels.find(as_label(label))
-        if code is None:
-            raise ValueError(f"{label!r} is not one of the classes, which are {self.classes!r:.200}")
-        return code
 
     @classmethod
     def merge(cls, models: Iterable[Self]) -> Self:
@@ -362,7 +347,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         labels = self._labels.names
         probabilities = np.zeros((1, len(labels)))
         events = self._encoder.encode_one(x, learn=False)
-        kernels.test_then_train(*self._tables, *events, _NO_LESSONS, probabilities)
+        test_then_train(*self._tables, *events, NO_LESSONS, probabilities)
         shares = probabilities.tolist()[0]
         if not any(shares):
             return {}
@@ -376,7 +361,7 @@ class NaiveBayes(base.MiniBatchClassifier):
             return None
         probabilities = np.zeros((1, len(labels)))
         events = self._encoder.encode_one(x, learn=False)
-        kernels.test_then_train(*self._tables, *events, _NO_LESSONS, probabilities)
+        test_then_train(*self._tables, *events, NO_LESSONS, probabilities)
         return labels[int(probabilities.argmax())] if probabilities.any() else None
 
     def joint_log_likelihood(self, x: Event) -> dict[Label, float]:
@@ -384,7 +369,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         event = self._encoder.encode_one(x, learn=False)
         with np.errstate(divide="ignore"):
             scores = np.log(self._priors())
-        kernels.score(*self._tables[1:], *event, scores)
+        score(*self._tables[1:], *event, scores)
         return by_label(self._labels.names, scores.tolist())
 
     def p_class(self, c: Any) -> float:
@@ -485,116 +470,3 @@ class NaiveBayes(base.MiniBatchClassifier):
         model.statistics.restore(plain, arrays)
         model._take(model.statistics, Counter(dict(plain["bad_values"])))
         return model
-
-    def _take(self, statistics: Statistics, bad_values: Counter[FeatureName]) -> None:
-        """Make this the model of some statistics."""
-        self.statistics = statistics
-        self._labels, self._vocabulary, self._clock = statistics.labels, statistics.vocabulary, statistics.clock
-        self._encoder = Encoder(self._vocabulary, Tokens(self.tokenizer))
-        self._encoder.bad_values.update(bad_values)
-        self._array = self.settings.as_array()
-        statistics.give_priors(self.settings.given)
-        self._fit_tables()
-
-    def _fit_tables(self) -> None:
-        """Make room for every feature, value and class that has a number."""
-        self._registered = self._vocabulary.registered
-        self._tables = self.statistics.tables(self._array)
-        self._learn_tables = self._tables[:7]
-
-    def _weigh(self, w: float, t: float | None) -> bool:
-        """Note the weight and the time of one event; return whether anything of it counts.
-
-        Raises ValueError.
-        """
-        if self._clock is not None:
-            time = self._clock.following() if t is None else as_number(t, "time")
-            self._time[0] = self._clock.time(time)
-        return as_weight(w) > 0.0
-
-    def _turn_clock(self, lesson: Floats) -> None:
-        """Turn the clock on to the event that was weighed, and its weight in the lesson into what it is stored with."""
-        if self._clock is not None:
-            if not self._clock.weigh(self._time, 0, lesson):
-                self.statistics.move(self._clock.age(self._time[0]))
-                self._clock.weigh(self._time, 0, lesson)
-            self._array[UNIT] = self._clock.unit
-
-    def _admit(self, amount: float) -> None:
-        self.statistics.admit(amount)
-        self._fit_if_new()
-
-    def _fit_if_new(self) -> None:
-        if self._registered != self._vocabulary.registered or self._tables.classes != len(self._labels.names):
-            self._fit_tables()
-
-    def _batch(self, events: Any, labels: Iterable[object], weights: Any, times: Any) -> Batch:
-        known = as_events(events)
-        if callable(self.tokenizer):
-            self._encoder.try_texts(known)
-        return as_batch(known, labels, weights, times, self._labels, self._clock)
-
-    def _run(self, batch: Batch, *, cells: bool, bad: Counter[FeatureName], probabilities: Floats | None) -> None:
-        """Encode events, score them if there is room for probabilities [event, class], and learn them."""
-        start = 0
-        for events in self._encoder.encode(batch.events, batch.lessons[LABEL] != NO_LABEL, cells, bad):
-            self._fit_if_new()
-            part = slice(start, start + events[0].shape[1] - 1)
-            lessons = np.ascontiguousarray(batch.lessons[:, part])
-            times = None if batch.times is None else batch.times[part]
-            self._learn(events, lessons, times, None if probabilities is None else probabilities[part])
-            if self._vocabulary.newcomers:
-                self._admit(float(lessons[AMOUNT, -1]))
-            start = part.stop
-
-    def _learn(self, events: Events, lessons: Floats, times: Floats | None, probabilities: Floats | None) -> None:
-        """Score and learn encoded events, moving the landmark of the clock as is due."""
-        if self._clock is None or times is None:
-            self._pass(events, lessons, probabilities)
-            return
-        start, size = 0, len(times)
-        while start < size:
-            stop = self._clock.weigh(times, start, lessons)
-            scored = slice(start, stop + 1)  # the event that the landmark moves for is scored before it does
-            some = lessons[:, scored].copy()
-            some[LABEL, stop - start :] = NO_LABEL
-            self._pass(part_of(events, scored), some, None if probabilities is None else probabilities[scored])
-            if stop < size:
-                self.statistics.move(self._clock.age(times[stop]))
-                one = slice(stop, stop + 1)
-                lesson = lessons[:, one].copy()
-                self._clock.weigh(times[one], 0, lesson)
-                self._pass(part_of(events, one), lesson, None)
-                lessons[AMOUNT, stop] = lesson[AMOUNT, 0]
-            self._array[UNIT] = self._clock.unit
-            start = stop + 1
-
-    def _pass(self, events: Events, lessons: Floats, probabilities: Floats | None) -> None:
-        """Go once over encoded events, in machine code."""
-        if probabilities is None:
-            kernels.learn(*self._learn_tables, *events, lessons)
-        else:
-            kernels.test_then_train(*self._tables, *events, lessons, probabilities)
-
-    def _predict_many(self, X: Any) -> Floats:
-        """Return probabilities [event, class] for a frame or array."""
-        batch = frames.columns(X)
-        nothing = np.zeros(len(batch), dtype=np.bool_)
-        probabilities = np.zeros((len(batch), len(self._labels)))
-        for events in self._encoder.encode(batch, nothing, False, Counter()):
-            kernels.test_then_train(*self._tables, *events, _NO_LESSONS, probabilities)
-        return probabilities
-
-    def _priors(self) -> Floats:
-        """Return the prior probability of each class."""
-        statistics, settings = self.statistics, self.settings
-        weights: Floats
-        weights, events, given = statistics.weights[:, 1 : statistics.slots]
-        known = (events > 0.0) | (weights > 0.0) | (np.arange(len(weights)) < self._array[KNOWN])
-        if settings.given:
-            return np.asarray(given)
-        if settings.prior == "uniform":
-            return np.asarray(known / max(known.sum(), 1))
-        shares = np.where(known, weights / statistics.unit + settings.prior_smoothing, 0.0)
-        total = statistics.weights[WEIGHT, 0] / statistics.unit + settings.prior_smoothing * known.sum()
-        return shares / total if total > 0.0 else shares

@@ -26,7 +26,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from river import compose, datasets, ensemble, evaluate, metrics, preprocessing
 
-from streamnb import NaiveBayes, kernels, load, save
+from streamnb import NaiveBayes, load, naive_bayes, save
 from streamnb.arrays import TAKEN
 from tests.strategies import events, learned, same, streams
 
@@ -694,7 +694,7 @@ def _work(model, event, label):
             calls.append(frame.f_code.co_name)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "learn", lambda *arrays: shapes.extend(array.shape for array in arrays))
+        patch.setattr(naive_bayes, "learn", lambda *arrays: shapes.extend(array.shape for array in arrays))
         sys.setprofile(note)
         model.learn_one(event, label)
         sys.setprofile(profiler)

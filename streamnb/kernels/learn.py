@@ -1,0 +1,144 @@
+"""Learning: what an event adds to the tables.
+
+Law: an event changes its class and what all classes have together, in O(features).
+"""
+
+import math
+
+from streamnb.arrays import (
+    AMOUNT,
+    BAGS,
+    BERNOULLI,
+    CATEGORIES,
+    EVENTS,
+    LABEL,
+    NUMBERS,
+    ORIGIN,
+    TOKENS,
+    WEIGHT,
+    Floats,
+    Integers,
+    compiled,
+)
+
+
+@compiled
+def learn_class(weights: Floats, slot: int, amount: float) -> None:
+    """Add an amount as one event: in the slot of a class and in that of all."""
+    for place in (0, slot):
+        weights[WEIGHT, place] += amount
+        weights[EVENTS, place] += 1.0
+
+
+@compiled
+def learn_numbers(
+    moments: Floats, slot: int, amount: float, features: Integers, values: Floats, start: int, stop: int
+) -> None:
+    """Welford's step, with a weight, for one event's numbers: in the slot of its class and in that of all classes."""
+    for entry in range(start, stop):
+        feature = features[entry]
+        value = values[entry]
+        if math.isnan(value):
+            continue
+        if moments[feature, 0, 0] == 0.0:
+            moments[feature, ORIGIN, 0] = value
+        value -= moments[feature, ORIGIN, 0]
+        for place in (0, slot):
+            before = moments[feature, 0, place]
+            mean = moments[feature, 1, place]
+            distance = value - mean
+            step = distance * amount / (before + amount) if before > 0.0 else distance
+            moments[feature, 0, place] = before + amount
+            moments[feature, 1, place] = mean + step
+            moments[feature, 2, place] += distance * step * before
+
+
+@compiled
+def count_value(counts: Floats, distinct: Floats, feature: int, code: int, slot: int, amount: float) -> None:
+    """Add an amount to a value's count: in the slot of a class and in that of all classes."""
+    if counts[code, 0] == 0.0 and amount > 0.0:
+        distinct[feature] += 1.0
+    counts[code, 0] += amount
+    counts[code, slot] += amount
+
+
+@compiled
+def learn_categories(
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    slot: int,
+    amount: float,
+    codes: Integers,
+    start: int,
+    stop: int,
+) -> None:
+    """Count one event's categories."""
+    for entry in range(start, stop):
+        code = codes[entry]
+        if code < 0:
+            continue
+        feature = owner[code]
+        count_value(counts, distinct, feature, code, slot, amount)
+        for place in (0, slot):
+            totals[feature, place] += amount
+
+
+@compiled
+def learn_tokens(
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    bags: float,
+    slot: int,
+    amount: float,
+    codes: Integers,
+    times: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """Count the tokens of one event's bags; the total is of tokens, or, where each counts once (Bernoulli), of bags."""
+    for entry in range(start, stop):
+        code = codes[entry]
+        head = times[entry] == 0.0
+        feature = -code - 1 if head else owner[code]
+        each = amount if head or bags == BERNOULLI else amount * times[entry]
+        if not head:
+            count_value(counts, distinct, feature, code, slot, each)
+        if head == (bags == BERNOULLI):
+            for place in (0, slot):
+                totals[feature, place] += each
+
+
+@compiled
+def learn(
+    weights: Floats,
+    moments: Floats,
+    counts: Floats,
+    totals: Floats,
+    distinct: Floats,
+    owner: Integers,
+    settings: Floats,
+    starts: Integers,
+    entries: Integers,
+    values: Floats,
+    lessons: Floats,
+) -> None:
+    """Do what `test_then_train` does to the tables. The arguments are `*tables[:7], *events, lessons`."""
+    for event in range(lessons.shape[1]):
+        if lessons[LABEL, event] < 0.0:
+            continue
+        slot = int(lessons[LABEL, event]) + 1
+        amount = lessons[AMOUNT, event]
+        learn_class(weights, slot, amount)
+        start, stop = starts[NUMBERS, event], starts[NUMBERS, event + 1]
+        if start < stop:
+            learn_numbers(moments, slot, amount, entries, values, start, stop)
+        start, stop = starts[CATEGORIES, event], starts[CATEGORIES, event + 1]
+        if start < stop:
+            learn_categories(counts, totals, distinct, owner, slot, amount, entries, start, stop)
+        start, stop = starts[TOKENS, event], starts[TOKENS, event + 1]
+        if start < stop:
+            learn_tokens(counts, totals, distinct, owner, settings[BAGS], slot, amount, entries, values, start, stop)
