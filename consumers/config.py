@@ -35,7 +35,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     id: Annotated[str, Meta(min_length=1, description="The key of the id that goes with the prediction.")] = "id"
     weight: Annotated[str, Meta(description="The key of the weight of an event; without one, each weighs 1.")] = ""
     time: Annotated[
-        str, Meta(description="The key of the time of an event, in seconds or as ISO 8601; half_life needs none.")
+        str,
+        Meta(
+            description="The key of the time of an event, in seconds or ISO 8601; without it, half_life counts events."
+        ),
     ] = ""
     ignore: Annotated[Names, Meta(description="Keys to leave out; dots lead into nested objects.")] = ()
     numeric: Annotated[Names, Meta(description="Features declared numeric; text may stand for their numbers.")] = ()

@@ -28,10 +28,10 @@ from consumers.records import Batch, Position, Sink
 from consumers.report import Watch
 from consumers.snapshots import SnapshotFolder, read_snapshot
 from consumers.state import State
-from streamnb.bags import TOKENS
 from streamnb.explain import Explanation
 from streamnb.labels import Label, as_label
 from streamnb.naive_bayes import NaiveBayes
+from streamnb.tokenizer import TOKENS
 
 _SOURCES = {"prior": {"prior", "priors"}}  # settings that make up one of the model
 

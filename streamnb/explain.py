@@ -81,8 +81,10 @@ class Explanation:
             Axes to draw on; new ones if None.
         """
         if ax is None:
-            from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, and slow to import
-
+            try:
+                from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, and slow to import
+            except ImportError as error:
+                raise ImportError("a plot needs matplotlib, which the extra plot brings along: install it") from error
             _, ax = plt.subplots()
         names, shares = zip(*reversed(self._bars(top)), strict=True)
         ax.barh(range(len(names)), shares, color=["tab:blue" if share > 0 else "tab:red" for share in shares])

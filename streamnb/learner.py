@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from streamnb.arrays import AMOUNT, KNOWN, LABEL, UNIT, WEIGHT, Events, Floats
-from streamnb.bags import Tokenizer, Tokens
 from streamnb.batch import Batch, as_batch, as_events, as_number, as_weight, part_of
 from streamnb.encoder import Encoder
 from streamnb.events import Event
@@ -20,6 +19,7 @@ from streamnb.kernels.passes import test_then_train
 from streamnb.labels import NO_LABEL, as_label
 from streamnb.settings import Settings
 from streamnb.statistics import Statistics
+from streamnb.tokenizer import Tokenizer, Tokens
 from streamnb.values import FeatureName
 
 NO_LESSONS = np.empty((3, 0))

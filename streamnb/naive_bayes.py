@@ -16,7 +16,6 @@ from river import base
 
 from streamnb import frames
 from streamnb.arrays import AMOUNT, EVENTS, LABEL, WEIGHT, Floats
-from streamnb.bags import TOKENS, Tokenizer
 from streamnb.events import Event
 from streamnb.explain import Explanation, name_shares
 from streamnb.features import alike, ranking, stats_of, table_of
@@ -27,6 +26,7 @@ from streamnb.kernels.unlearn import unlearn
 from streamnb.labels import Label, as_label, by_label
 from streamnb.learner import NO_LESSONS, Learner
 from streamnb.settings import Bags, Prior, Settings
+from streamnb.tokenizer import TOKENS, Tokenizer
 from streamnb.unlearn import Claim
 from streamnb.values import FeatureName, Kind
 

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 
 from streamnb.arrays import BERNOULLI, COMPLEMENT, GIVEN_PRIOR, MULTINOMIAL, OBSERVED_PRIOR, UNIFORM_PRIOR, Floats
-from streamnb.bags import TOKENS, Tokenizer, Tokens
 from streamnb.labels import Label, as_label
+from streamnb.tokenizer import TOKENS, Tokenizer, Tokens
 from streamnb.values import KINDS, FeatureName, Kind
 
 Prior = Literal["observed", "uniform"] | Mapping[Label, float] | Sequence[tuple[Label, float]]

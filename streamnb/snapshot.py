@@ -21,10 +21,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from streamnb.bags import Tokenizer
 from streamnb.measure import Measures
 from streamnb.naive_bayes import NaiveBayes
 from streamnb.settings import MissingTokenizerError
+from streamnb.tokenizer import Tokenizer
 
 VERSION = 2
 

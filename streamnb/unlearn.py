@@ -118,12 +118,14 @@ class Claim:
 
         Raises ValueError if there is no column that it could be moved from.
         """
+        if code < 0:
+            raise ValueError(self._not_learned(code))
         wanted = self._amount * self._times[code]
         rare = self._vocabulary.codes[self._feature(code)].get(None, -1)
-        lacking = wanted - (float(self._tables.counts[code, self._slot]) if code >= 0 else 0.0)
+        lacking = wanted - float(self._tables.counts[code, self._slot])
         if lacking <= wanted * _SLACK:
             return None
-        if code < 0 or rare in (-1, code):
+        if rare in (-1, code):
             raise ValueError(self._not_learned(code))
         return code, rare, lacking
 
