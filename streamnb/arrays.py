@@ -31,13 +31,13 @@ PRODUCTS, SCORES, PRIORS = range(3)
 """The rows of the kernels' work space [row, class]: ratios multiplied so far, log scores, log priors."""
 
 MOMENTS = 5
-"""How many moments a feature has: weight, mean, sum of squared deviations and, in slot 0 alone, TAKEN and ORIGIN."""
+"""How many moments a feature has: weight, mean, sum of squared deviations, TAKEN and LOW."""
 
 TAKEN = 3
-"""The moment that tells of what size rounding may be left in the others: see kernels/unlearn.py."""
+"""The moment that tells, in slot 0, of what size rounding may be left in the others: see kernels/unlearn.py."""
 
-ORIGIN = 4
-"""The moment that means are counted from, the first number learned: so numbers far from 0 keep all their digits."""
+LOW = 4
+"""The moment that is what rounding left off the mean: the two together have twice the digits of one."""
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 """A spread below this share of what was added up is rounding noise, not data."""

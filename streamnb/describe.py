@@ -78,10 +78,11 @@ def _moments(model: NaiveBayes, feature: FeatureName, label: Any) -> dict[str, A
 def _values(model: NaiveBayes, feature: FeatureName, top: int) -> dict[str, Any]:
     """Return how many values a feature has, and the commonest with their weight in each class."""
     values, weights = values_of(model.statistics, feature)
+    distinct = len(values)
     seen = weights.any(axis=1)  # where columns change hands, some have just come by theirs
     values, weights = [values[place] for place in np.flatnonzero(seen)], weights[seen]
     shown = [
         {"value": RARE if value is None else value, "weights": row}
         for value, row in zip(values[:top], weights[:top].tolist(), strict=True)
     ]
-    return {"distinct": len(values), "values": shown}
+    return {"distinct": distinct, "values": shown}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from streamnb.arrays import ORIGIN, TAKEN, WEIGHT, Floats
+from streamnb.arrays import LOW, TAKEN, WEIGHT, Floats
 from streamnb.kernels.score import pooled_variance
 from streamnb.labels import Label
 from streamnb.settings import Settings
@@ -53,7 +53,7 @@ def stats_of(statistics: Statistics, feature: FeatureName, label: Label) -> Feat
     if kind == "numeric":
         weight, mean, squares = statistics.moments.array[number, :TAKEN, code + 1].tolist()
         n, squares = weight / unit, squares / unit
-        mean += float(statistics.moments.array[number, ORIGIN, 0])
+        mean += float(statistics.moments.array[number, LOW, code + 1])
         var = squares / (n - 1) if n > 1 else 0.0
         return FeatureStats(feature, label, n, mean, var, squares / n if n else 0.0, {})
     values, weights = values_of(statistics, feature)
@@ -120,6 +120,8 @@ def _of_values(statistics: Statistics, settings: Settings, feature: int) -> floa
     totals = statistics.counts.totals[feature, 1 : statistics.slots]
     classes = np.flatnonzero(totals > 0.0)
     counts = statistics.counts.array[np.ix_(columns, classes + 1)] + settings.smoothing * statistics.unit
+    told = counts.sum(axis=0) > 0.0  # a class may have had empty bags alone
+    classes, counts = classes[told], counts[:, told]
     if counts.size == 0:
         return 0.0
     given = counts / counts.sum(axis=0)
@@ -145,6 +147,7 @@ def _gaussians(statistics: Statistics, settings: Settings, feature: int) -> tupl
     unit, moments = statistics.unit, statistics.moments.array
     pooled = pooled_variance(moments, feature, statistics.slots - 1, unit)
     weights, means, squares = moments[feature, :TAKEN, 1 : statistics.slots]
+    means = (means - moments[feature, 1, 0]) + moments[feature, LOW, 1 : statistics.slots]  # so that no digit is lost
     there = weights > 0.0
     if pooled <= 0.0:
         there = np.zeros_like(there)
@@ -186,6 +189,7 @@ def alike(statistics: Statistics, settings: Settings) -> list[list[FeatureName]]
 def _profile(statistics: Statistics, feature: int) -> Floats:
     """Return how the classes of a numeric feature differ: means and log variances, on the scale of the feature."""
     weights, means, squares = statistics.moments.array[feature, :TAKEN, : statistics.slots]
+    means = (means - means[0]) + statistics.moments.array[feature, LOW, : statistics.slots]
     safe = np.maximum(weights, np.finfo(np.float64).tiny)
     variances = squares / safe
     overall = max(variances[0], np.finfo(np.float64).tiny)

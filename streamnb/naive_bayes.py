@@ -336,7 +336,8 @@ class NaiveBayes(Learner, base.MiniBatchClassifier):
         for name, value in changes.items():
             setattr(self, name, value)
         self.statistics.settings = self.settings
-        self._take(self.statistics.packed(), self._encoder.bad_values)
+        statistics = self.statistics.packed() if "prior" in changes else self.statistics  # without classes once given
+        self._take(statistics, self.bad_values)
 
     def predict_proba_one(self, x: Event, **_: Any) -> dict[Label, float]:  # type: ignore[override] # floats too
         """Return the probability of each class; nothing where nothing has been learned.

@@ -112,7 +112,7 @@ class Statistics:
             The weight of the event that brought the newcomers.
         """
         vocabulary, counts = self.vocabulary, self.counts.array
-        newcomers, vocabulary.newcomers = vocabulary.newcomers, []
+        newcomers, vocabulary.newcomers = vocabulary.newcomers if amount > 0.0 else [], []
         for feature, value, times in newcomers:
             columns = vocabulary.columns(feature)
             least = int(columns[counts[columns, 0].argmin()])

@@ -32,22 +32,31 @@ class Moments:
         recommendations. The American Statistician 37(3).
         """
         place = np.ix_(features, np.arange(MOMENTS), slots)
-        weight, mean, squares, taken, origin = np.moveaxis(self.array[place], 1, 0)
-        other_weight, other_mean, other_squares, other_taken, other_origin = np.moveaxis(moments, 1, 0)
-        origin = np.where(weight[:, :1] > 0, origin, other_origin)  # that of all slots is in the first
-        other_mean = np.where(other_weight > 0, other_mean + (other_origin - origin)[:, :1], 0.0)
+        weight, mean, squares, taken, low = np.moveaxis(self.array[place], 1, 0)
+        other_weight, other_mean, other_squares, other_taken, other_low = np.moveaxis(moments, 1, 0)
         total = weight + other_weight
         share = np.divide(other_weight, total, out=np.zeros_like(total), where=total > 0)
-        distance = other_mean - mean
-        mean = np.where(weight > 0, mean + distance * share, other_mean)
-        squares = squares + other_squares + np.where(weight > 0, distance * distance * weight * share, 0.0)
-        self.array[place] = np.stack((total, mean, squares, np.maximum(taken, other_taken), origin), axis=1)
+        distance = (other_mean - mean) + (other_low - low)
+        both = (weight > 0) & (other_weight > 0)
+        high, rest = moved(mean, low, np.where(both, distance * share, 0.0))
+        mean, low = (np.where(weight > 0, mine, theirs) for mine, theirs in ((high, other_mean), (rest, other_low)))
+        squares = squares + other_squares + np.where(both, distance * distance * weight * share, 0.0)
+        self.array[place] = np.stack((total, mean, squares, np.maximum(taken, other_taken), low), axis=1)
 
     def fade(self, factor: float) -> None:
         """Multiply the weights by a power of two; of what becomes too small, nothing is left."""
         self.array[:, (0, 2)] *= factor
         faded = (self.array[:, 0] < FADED)[:, None].repeat(MOMENTS, axis=1)
         self.array[faded] = 0.0
+
+
+def moved(mean: Floats, low: Floats, step: Floats) -> tuple[Floats, Floats]:
+    """Do what `kernels.moved` does, for arrays."""
+    total = mean + step
+    part = total - mean
+    low = low + ((mean - (total - part)) + (step - part))
+    high = total + low
+    return high, low - (high - total)
 
 
 class Counts:

@@ -14,7 +14,8 @@ from streamnb.values import CATEGORICAL
 from streamnb.vocabulary import Vocabulary
 
 _SLACK = 1e-9  # of a weight: what rounding may have taken from it
-_BLUR = 1e-6  # of the spread and the size of a feature: how far rounding may have moved a mean
+_BLUR = 1e-6  # of the spread of a feature: how far rounding may have moved a mean
+_DIGITS = 2.0**-40  # of the size of a number: what is lost of it where it is one of very many
 _LEAST = 1e-300  # below it, squares are lost
 
 
@@ -92,13 +93,12 @@ class Claim:
 
     def _check_number(self, feature: int, value: float) -> None:
         """Raise ValueError if a number cannot be among those of the class: too few, or it is too far from them."""
-        weight, mean, squares, *_ = self._tables.moments[feature, :, self._slot].tolist()
-        everywhere, center, spread, taken, origin = self._tables.moments[feature, :, 0].tolist()
+        weight, mean, squares, _, low = self._tables.moments[feature, :, self._slot].tolist()
+        everywhere, center, spread, taken, _ = self._tables.moments[feature, :, 0].tolist()
         left, name = weight - self._amount, self._vocabulary.numeric[feature]
-        blur = _BLUR * (
-            math.sqrt(spread / everywhere if everywhere > 0.0 else 0.0) + max(abs(value - origin), abs(center))
-        )
-        distance = max(abs(value - origin - mean) - blur - ROUNDING * taken - _LEAST, 0.0)
+        blur = _BLUR * (math.sqrt(spread / everywhere if everywhere > 0.0 else 0.0) + abs(value - center))
+        blur += _DIGITS * max(abs(value), abs(center)) + ROUNDING * taken + _LEAST
+        distance = max(abs((value - mean) - low) - blur, 0.0)
         squares += ROUNDING * taken**2 * weight  # what rounding may have taken from them
         if left < -self._amount * _SLACK:
             raise ValueError(f"the class has less of {name!r} than that")

@@ -17,7 +17,7 @@ from river import naive_bayes
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 from streamnb import NaiveBayes, load, save
-from streamnb.arrays import ORIGIN, TAKEN
+from streamnb.arrays import LOW, TAKEN
 from streamnb.encoder import BEYOND
 from streamnb.labels import by_label
 from streamnb.values import category_key
@@ -116,7 +116,7 @@ def content(model):
                 sums["total", name, label] = totals[number, slot] / unit
             elif statistics.moments.array[number, 0, slot]:
                 weight, mean, squares = statistics.moments.array[number, :TAKEN, slot]
-                mean += statistics.moments.array[number, ORIGIN, 0]
+                mean += statistics.moments.array[number, LOW, slot]
                 sums["weight", name, label] = weight / unit
                 moments["mean", name, label], moments["squares", name, label] = mean, squares / unit
         for code, (owner, value) in enumerate(zip(vocabulary.owners, vocabulary.values, strict=True)):

@@ -22,7 +22,7 @@ from consumers.config import check
 from consumers.snapshots import SnapshotFolder
 from consumers.state import State
 from streamnb import NaiveBayes, load, save
-from streamnb.arrays import ORIGIN
+from streamnb.arrays import LOW
 from tests.command import json_lines, predictions, streamnb, streamnb_process
 from tests.crash import STEPS, fork, kill_at
 
@@ -678,8 +678,8 @@ def test_a_run_goes_on_from_version_1_as_from_its_own(old, tmp_path):
     assert plain == plain_anew
     for held in (arrays, arrays_anew):
         moments = held["moments"] = held["moments"].copy()
-        moments[:, 1] += moments[:, ORIGIN, :1] * (moments[:, 0] > 0)  # version 1 counts means from 0
-        moments[:, ORIGIN] = 0.0
+        moments[:, 1] += moments[:, LOW]  # of which version 1 has none
+        moments[:, LOW] = 0.0
     for key, array in arrays.items():
         assert array == pytest.approx(arrays_anew[key], rel=1e-12)
 

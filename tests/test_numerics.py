@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamnb import NaiveBayes
-from streamnb.arrays import ORIGIN, TAKEN
+from streamnb.arrays import LOW, TAKEN
 
 EPS = sys.float_info.epsilon
 TIGHT = 1e-6
@@ -43,8 +43,8 @@ def stored(model):
     unit = model.statistics.unit
     ours, whole = (model.statistics.moments.array[0, :TAKEN, slot].tolist() for slot in (1, 0))
     assert whole == ours
-    origin = Fraction(model.statistics.moments.array[0, ORIGIN, 0])
-    return ours[0] / unit, Fraction(ours[1]) + origin, ours[2] / unit
+    low = Fraction(model.statistics.moments.array[0, LOW, 1])
+    return ours[0] / unit, Fraction(ours[1]) + low, ours[2] / unit
 
 
 def assert_close(model, values, weights, relative=TIGHT):
@@ -85,7 +85,7 @@ def halves(values):
 def test_moments_of_a_large_mean_or_of_any_scale_lose_nothing(mean, deviation, seed):
     """Also where they were learned in two parts, or twice as much was learned and half of it unlearned.
 
-    Means are counted from the first number learned, so that a variance of 1e-6 at a mean of 1e9 loses nothing: its
+    Means are kept with twice the digits of a number, so that a variance of 1e-6 at a mean of 1e9 loses nothing: its
     relative error is below 1e-12, and below 1e-11 after half was unlearned.
     """
     values = drawn(seed, mean, deviation / 2 if deviation == 1e139 else deviation, 400)
@@ -178,7 +178,7 @@ def test_ten_thousand_merges_are_exact_to_a_millionth(mean, deviation, how):
     parts = [taught([value]).statistics for value in values[:1]]
     for value in values[1:]:
         part = parts[0].copy()
-        part.moments.array[:, 1], part.moments.array[:, ORIGIN, 0] = 0.0, value
+        part.moments.array[:, 1] = value
         parts.append(part)
     if how == "in turn":
         whole = parts[0].copy()
@@ -295,5 +295,5 @@ def test_the_whole_is_the_sum_of_its_classes_after_any_history(classes):
     weight, mean, squares = exact([value for value, *_ in held], [weight for *_, weight in held])
     moments = model.statistics.moments.array[0]
     assert moments[0, 0] == pytest.approx(float(weight), rel=1e-10)
-    assert moments[1, 0] + moments[ORIGIN, 0] == pytest.approx(float(mean), rel=1e-12)
+    assert moments[1, 0] + moments[LOW, 0] == pytest.approx(float(mean), rel=1e-12)
     assert moments[2, 0] == pytest.approx(float(squares), rel=1e-6)

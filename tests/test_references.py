@@ -14,7 +14,7 @@ from river import naive_bayes
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from streamnb import NaiveBayes
-from streamnb.arrays import ORIGIN, TAKEN
+from streamnb.arrays import LOW, TAKEN
 
 shapes = st.tuples(
     st.integers(0, 2**32), st.integers(6, 60), st.sampled_from([1, 2, 7, 8, 9, 17]), st.integers(2, 4)
@@ -102,8 +102,8 @@ def _moments(values):
     for value in values:
         model.learn_one({"v": value}, "only")
     ours, overall = model.statistics.moments.array[0, :TAKEN, [1, 0]].tolist()
-    ours[1] += model.statistics.moments.array[0, ORIGIN, 0]
-    overall[1] += model.statistics.moments.array[0, ORIGIN, 0]
+    ours[1] += model.statistics.moments.array[0, LOW, 1]
+    overall[1] += model.statistics.moments.array[0, LOW, 0]
     assert ours == overall
     return ours
 

@@ -13,8 +13,8 @@ from streamnb.arrays import (
     BERNOULLI,
     CATEGORIES,
     DEGREES,
+    LOW,
     NUMBERS,
-    ORIGIN,
     PRIORS,
     SCORES,
     SMOOTHING,
@@ -49,15 +49,20 @@ def share_numbers(
         entry = starts[NUMBERS, 0] + place
         feature, value = features[entry], values[entry]
         pooled = pooled_variance(moments, feature, classes, unit)
-        everywhere = moments[feature, 1, 0]
-        value -= moments[feature, ORIGIN, 0]
+        everywhere, everywhere_low = moments[feature, 1, 0], moments[feature, LOW, 0]
         if pooled > 0.0 and not math.isnan(value):
             slot = chosen + 1
             weight, mean, squares = moments[feature, 0, slot], moments[feature, 1, slot], moments[feature, 2, slot]
-            ratio, distance = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
+            low = moments[feature, LOW, slot]
+            ratio, distance = number_term(
+                value, weight, mean, low, squares, everywhere, everywhere_low, pooled, prior, degrees
+            )
             slot = against + 1
             weight, mean, squares = moments[feature, 0, slot], moments[feature, 1, slot], moments[feature, 2, slot]
-            other, farther = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
+            low = moments[feature, LOW, slot]
+            other, farther = number_term(
+                value, weight, mean, low, squares, everywhere, everywhere_low, pooled, prior, degrees
+            )
             shares[place] = 0.5 * (math.log(ratio / other) + (farther - distance))
 
 

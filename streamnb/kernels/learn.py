@@ -12,8 +12,8 @@ from streamnb.arrays import (
     CATEGORIES,
     EVENTS,
     LABEL,
+    LOW,
     NUMBERS,
-    ORIGIN,
     TOKENS,
     WEIGHT,
     Floats,
@@ -31,6 +31,16 @@ def learn_class(weights: Floats, slot: int, amount: float) -> None:
 
 
 @compiled
+def moved(mean: float, low: float, step: float) -> tuple[float, float]:
+    """Return a mean, kept as the sum of two numbers, after a step: no digit is lost (Knuth's two-sum)."""
+    total = mean + step
+    part = total - mean
+    low += (mean - (total - part)) + (step - part)
+    high = total + low
+    return high, low - (high - total)
+
+
+@compiled
 def learn_numbers(
     moments: Floats, slot: int, amount: float, features: Integers, values: Floats, start: int, stop: int
 ) -> None:
@@ -40,16 +50,18 @@ def learn_numbers(
         value = values[entry]
         if math.isnan(value):
             continue
-        if moments[feature, 0, 0] == 0.0:
-            moments[feature, ORIGIN, 0] = value
-        value -= moments[feature, ORIGIN, 0]
         for place in (0, slot):
             before = moments[feature, 0, place]
-            mean = moments[feature, 1, place]
-            distance = value - mean
-            step = distance * amount / (before + amount) if before > 0.0 else distance
+            if before == 0.0:
+                moments[feature, 0, place] = amount
+                moments[feature, 1, place] = value
+                moments[feature, LOW, place] = 0.0
+                continue
+            mean, low = moments[feature, 1, place], moments[feature, LOW, place]
+            distance = (value - mean) - low
+            step = distance * amount / (before + amount)
             moments[feature, 0, place] = before + amount
-            moments[feature, 1, place] = mean + step
+            moments[feature, 1, place], moments[feature, LOW, place] = moved(mean, low, step)
             moments[feature, 2, place] += distance * step * before
 
 
@@ -133,6 +145,8 @@ def learn(
         slot = int(lessons[LABEL, event]) + 1
         amount = lessons[AMOUNT, event]
         learn_class(weights, slot, amount)
+        if amount == 0.0:  # so old that nothing of it is left
+            continue
         start, stop = starts[NUMBERS, event], starts[NUMBERS, event + 1]
         if start < stop:
             learn_numbers(moments, slot, amount, entries, values, start, stop)

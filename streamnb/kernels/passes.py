@@ -27,7 +27,7 @@ from streamnb.kernels.score import log_prior, normalise, numeric_constant, prior
 
 
 @compiled
-def test_then_train(  # noqa: C901 - a call costs what two features cost
+def test_then_train(  # noqa: C901, PLR0912 - a call costs what two features cost
     weights: Floats,
     moments: Floats,
     counts: Floats,
@@ -76,6 +76,8 @@ def test_then_train(  # noqa: C901 - a call costs what two features cost
             amount = lessons[AMOUNT, event]
             learn_class(weights, k + 1, amount)
             work[PRIORS, k] = log_prior(weights, settings, unit, k)
+            if amount == 0.0:  # so old that nothing of it is left
+                continue
             if first < last:
                 learn_numbers(moments, k + 1, amount, entries, values, first, last)
             if begin < end:

@@ -15,7 +15,7 @@ from streamnb.arrays import (
     GIVEN_PRIOR,
     KNOWN,
     LARGEST,
-    ORIGIN,
+    LOW,
     PRIOR,
     PRIOR_SMOOTHING,
     PRIORS,
@@ -56,7 +56,7 @@ def pooled_variance(moments: Floats, feature: int, classes: int, unit: float) ->
     if weight <= 0.0:
         return 0.0
     overall = moments[feature, 2, 0] / weight
-    noise = max(ROUNDING * abs(moments[feature, 1, 0] + moments[feature, ORIGIN, 0]), _LEAST_SPREAD)
+    noise = max(ROUNDING * abs(moments[feature, 1, 0]), _LEAST_SPREAD)
     if not overall > max(noise * noise, ROUNDING * moments[feature, TAKEN, 0] ** 2):
         return 0.0
     within = 0.0
@@ -82,8 +82,10 @@ def number_term(
     value: float,
     weight: float,
     mean: float,
+    low: float,
     squares: float,
     everywhere: float,
+    everywhere_low: float,
     pooled: float,
     prior: float,
     degrees: float,
@@ -99,18 +101,18 @@ def number_term(
     everywhere
         The mean over all classes.
     """
-    center = mean
+    center, below = mean, low
     spread = squares + prior * pooled
     support = weight - degrees + prior
     if weight <= 0.0:  # a class without the feature: what all classes together say
-        center = everywhere
+        center, below = everywhere, everywhere_low
         spread = pooled
         support = 1.0
     elif support <= 0.0:  # one sample, unbiased, and no prior
         spread = pooled
         support = 1.0
     precision = support / max(spread, _LEAST_VARIANCE * support * pooled, _LEAST_SQUARES)
-    distance = value - center
+    distance = (value - center) - below
     return precision * pooled, min(distance * distance * precision, _FARTHEST)
 
 
@@ -137,11 +139,13 @@ def score_numbers(
         pooled = pooled_variance(moments, feature, classes, unit)
         if pooled == 0.0 or math.isnan(value):
             continue
-        everywhere = moments[feature, 1, 0]
-        value -= moments[feature, ORIGIN, 0]
+        everywhere, everywhere_low = moments[feature, 1, 0], moments[feature, LOW, 0]
         for k in range(classes):
             weight, mean, squares = moments[feature, 0, k + 1], moments[feature, 1, k + 1], moments[feature, 2, k + 1]
-            ratio, distance = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
+            low = moments[feature, LOW, k + 1]
+            ratio, distance = number_term(
+                value, weight, mean, low, squares, everywhere, everywhere_low, pooled, prior, degrees
+            )
             work[SCORES, k] -= 0.5 * distance
             work[PRODUCTS, k] *= ratio
         chunk += 1

@@ -11,10 +11,9 @@ from streamnb.arrays import (
     BERNOULLI,
     CATEGORIES,
     EVENTS,
+    LOW,
     NUMBERS,
-    ORIGIN,
     RESIDUE,
-    ROUNDING,
     TAKEN,
     TOKENS,
     WEIGHT,
@@ -22,6 +21,7 @@ from streamnb.arrays import (
     Integers,
     compiled,
 )
+from streamnb.kernels.learn import moved
 
 
 @compiled
@@ -41,7 +41,7 @@ def blur(taken: float, moments: Floats, value: float) -> float:
     size = 16.0 * distance  # adding and subtracting it rounds to a multiple of the noise
     if weight <= 0.0:
         return 0.0
-    if squares > 1e6 * ROUNDING * distance * distance * weight or (squares == 0.0 and (mean + size) - size == mean):
+    if squares == 0.0 and (mean + size) - size == mean:
         return taken
     larger: float = max(taken, distance)
     return larger
@@ -50,24 +50,30 @@ def blur(taken: float, moments: Floats, value: float) -> float:
 @compiled
 def unlearn_number(moments: Floats, feature: int, slot: int, amount: float, value: float, classes: int) -> None:
     """Take a number from a class: Welford's step backwards; then add the classes up anew (see tables.py)."""
-    value -= moments[feature, ORIGIN, 0]
     weight = left(moments[feature, 0, slot], amount)
-    distance = value - moments[feature, 1, slot]
-    mean = moments[feature, 1, slot] - distance * amount / weight if weight > 0.0 else 0.0
-    squares = moments[feature, 2, slot] - distance * (value - mean) * amount
+    mean, low = moments[feature, 1, slot], moments[feature, LOW, slot]
+    distance = (value - mean) - low
+    if weight > 0.0:
+        mean, low = moved(mean, low, -distance * amount / weight)
+    squares = moments[feature, 2, slot] - distance * ((value - mean) - low) * amount
     moments[feature, 0, slot] = weight
-    moments[feature, 1, slot] = mean
+    moments[feature, 1, slot] = mean if weight > 0.0 else 0.0
+    moments[feature, LOW, slot] = low if weight > 0.0 else 0.0
     moments[feature, 2, slot] = squares if squares > 0.0 and weight > 0.0 else 0.0
-    weight = mean = squares = 0.0
+    weight = mean = low = squares = 0.0
     for place in range(1, classes + 1):
         if moments[feature, 0, place] > 0.0:
             weight += moments[feature, 0, place]
             share = moments[feature, 0, place] / weight
-            distance = moments[feature, 1, place] - mean
+            distance = (moments[feature, 1, place] - mean) + (moments[feature, LOW, place] - low)
             squares += moments[feature, 2, place] + distance * distance * (weight - moments[feature, 0, place]) * share
-            mean = mean + distance * share if share < 1.0 else moments[feature, 1, place]
+            if share < 1.0:
+                mean, low = moved(mean, low, distance * share)
+            else:
+                mean, low = moments[feature, 1, place], moments[feature, LOW, place]
     moments[feature, 0, 0] = weight
     moments[feature, 1, 0] = mean
+    moments[feature, LOW, 0] = low
     moments[feature, 2, 0] = squares
     moments[feature, TAKEN, 0] = blur(moments[feature, TAKEN, 0], moments[feature, :, 0], value)
 
