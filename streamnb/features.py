@@ -4,7 +4,7 @@ Law: nothing is changed, and weights are as of now.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,21 +77,18 @@ def values_of(statistics: Statistics, feature: FeatureName) -> tuple[list[Catego
 def table_of(statistics: Statistics, settings: Settings) -> dict[str, list[Any]]:
     """Return columns of a table with a row for each feature and class."""
     bits = dict(ranking(statistics, settings))
-    rows = [
-        (name, kind, stats_of(statistics, name, label), bits[name])
-        for name, kind in statistics.vocabulary.schema().items()
-        for label in statistics.labels
-    ]
-    return {
-        "feature": [name for name, *_ in rows],
-        "kind": [kind for _, kind, *_ in rows],
-        "class": [stats.label for *_, stats, _ in rows],
-        "n": [stats.n for *_, stats, _ in rows],
-        "mean": [stats.mean for *_, stats, _ in rows],
-        "var": [stats.var for *_, stats, _ in rows],
-        "values": [len(stats.counts) for *_, stats, _ in rows],
-        "information": [information for *_, information in rows],
-    }
+    vocabulary, unit = statistics.vocabulary, statistics.unit
+    rows: list[tuple[Any, ...]] = []
+    for name, (kind, number) in vocabulary.features.items():
+        for slot, label in enumerate(statistics.labels, start=1):
+            if kind == "numeric":
+                stats = stats_of(statistics, name, label)
+                rows.append((name, kind, label, stats.n, stats.mean, stats.var, 0, bits[name]))
+            else:
+                n, values = float(statistics.counts.totals[number, slot]) / unit, len(vocabulary.codes[number])
+                rows.append((name, kind, label, n, math.nan, math.nan, values, bits[name]))
+    names = ("feature", "kind", "class", "n", "mean", "var", "values", "information")
+    return {column: [row[place] for row in rows] for place, column in enumerate(names)}
 
 
 def ranking(statistics: Statistics, settings: Settings) -> list[tuple[FeatureName, float]]:
@@ -133,13 +130,14 @@ def _of_numbers(statistics: Statistics, settings: Settings, feature: int) -> flo
     means, deviations, priors = _gaussians(statistics, settings, feature)
     if not len(priors):
         return 0.0
-    points = means[:, None] + deviations[:, None] * _NODES  # [class, node]
     masses = _MASSES / _MASSES.sum()
-    distances = (points[:, :, None] - means) / deviations
-    densities = np.exp(-0.5 * distances**2) / deviations  # [class that the point is of, node, class]
-    own = np.exp(-0.5 * _NODES**2)[None, :] / deviations[:, None]
-    inside = np.log2(own / (densities @ priors))
-    return max(float(priors @ (inside @ masses)), 0.0)
+    bits = 0.0
+    for mean, deviation, prior in zip(means, deviations, priors, strict=True):
+        distances = (mean + deviation * _NODES[:, None] - means) / deviations  # [node, class]
+        densities = np.exp(-0.5 * distances**2) / deviations
+        inside = np.log2(np.exp(-0.5 * _NODES**2) / deviation / (densities @ priors))
+        bits += float(prior * (inside @ masses))
+    return max(bits, 0.0)
 
 
 def _gaussians(statistics: Statistics, settings: Settings, feature: int) -> tuple[Floats, Floats, Floats]:
@@ -173,17 +171,15 @@ def alike(statistics: Statistics, settings: Settings) -> list[list[FeatureName]]
     """
     vocabulary = statistics.vocabulary
     telling = {name for name, bits in ranking(statistics, settings) if bits > _LITTLE}
-    groups: list[tuple[Any, list[FeatureName]]] = []
-    for number, name in enumerate(vocabulary.numeric):
-        if name in telling:
-            _join(groups, name, _profile(statistics, number), _near)
-    counted: list[tuple[Any, list[FeatureName]]] = []
+    numeric = [(number, name) for number, name in enumerate(vocabulary.numeric) if name in telling]
+    groups = _near([name for _, name in numeric], [_profile(statistics, number) for number, _ in numeric])
+    counted: dict[tuple[int, bytes], list[FeatureName]] = {}
     for number, name in enumerate(vocabulary.counted):
         if name in telling:
             columns = np.array(list(vocabulary.codes[number].values()), dtype=np.int64)
             counts = statistics.counts.array[columns, 1 : statistics.slots]
-            _join(counted, name, counts[np.lexsort(counts.T)], np.array_equal)
-    return [names for _, names in groups + counted if len(names) > 1]
+            counted.setdefault((len(counts), counts[np.lexsort(counts.T)].tobytes()), []).append(name)
+    return [names for names in (*groups, *counted.values()) if len(names) > 1]
 
 
 def _profile(statistics: Statistics, feature: int) -> Floats:
@@ -200,13 +196,16 @@ def _profile(statistics: Statistics, feature: int) -> Floats:
     return profile
 
 
-def _near(profile: Floats, other: Floats) -> bool:
-    return bool(np.linalg.norm(profile - other) <= _ALIKE * np.linalg.norm(profile[: 2 * len(profile) // 3]))
-
-
-def _join(groups: list[tuple[Any, list[FeatureName]]], name: FeatureName, profile: Any, is_near: Any) -> None:
-    for leader, names in groups:
-        if is_near(leader, profile):
-            names.append(name)
-            return
-    groups.append((profile, [name]))
+def _near(names: Sequence[FeatureName], profiles: Sequence[Floats]) -> list[list[FeatureName]]:
+    """Return groups of features whose profiles are near that of the first of the group."""
+    groups: list[list[FeatureName]] = []
+    leaders = np.empty((len(profiles), len(profiles[0]) if profiles else 0))
+    for name, profile in zip(names, profiles, strict=True):
+        apart = np.linalg.norm(leaders[: len(groups)] - profile, axis=1)
+        near = np.flatnonzero(apart <= _ALIKE * np.linalg.norm(profile[: 2 * len(profile) // 3]))
+        if len(near):
+            groups[near[0]].append(name)
+        else:
+            leaders[len(groups)] = profile
+            groups.append([name])
+    return groups

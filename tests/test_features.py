@@ -138,3 +138,10 @@ def test_asking_for_features_changes_nothing_and_needs_nothing():
     assert (model.feature_ranking(), model.similar_features(), len(model.feature_stats())) == ([], [], 0)
     model.learn_one({}, "a")
     assert (model.feature_ranking(), model.similar_features()) == ([], [])
+
+
+def test_a_class_that_had_only_empty_bags_tells_nothing_and_spoils_nothing():
+    model = NaiveBayes(smoothing=0.0, bags="bernoulli", kinds={"b": "bag"})
+    model.learn_one({"b": ["x"]}, "s")
+    model.learn_one({"b": []}, "h")
+    assert model.feature_ranking() == [("b", 0.0)]

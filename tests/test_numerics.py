@@ -6,6 +6,7 @@ ten thousand merges. It cannot be had where the data was pushed through a sum of
 after a spike of size S is learned and unlearned, S squared times eps is the error of the sum, and that bound is held.
 """
 
+import itertools
 import math
 import random
 import sys
@@ -297,3 +298,50 @@ def test_the_whole_is_the_sum_of_its_classes_after_any_history(classes):
     assert moments[0, 0] == pytest.approx(float(weight), rel=1e-10)
     assert moments[1, 0] + moments[LOW, 0] == pytest.approx(float(mean), rel=1e-12)
     assert moments[2, 0] == pytest.approx(float(squares), rel=1e-6)
+
+
+@pytest.mark.parametrize("spike", [1e15, -1e12, 1e139])
+def test_no_first_number_spoils_those_of_classes_that_never_saw_it(spike):
+    model = NaiveBayes()
+    model.learn_one({"v": spike}, "c")
+    values = drawn(3, 1e-3, 1e-4, 200)
+    for value in values:
+        model.learn_one({"v": value}, "only")
+    other = taught(values).feature_stats("v", "only")
+    stats = model.feature_stats("v", "only")
+    assert (stats.mean, stats.var) == (other.mean, other.var)
+    model.unlearn_one({"v": spike}, "c")
+    assert model.feature_stats("v", "only") == other
+
+
+def test_forgetting_a_first_number_gives_back_what_it_hid():
+    model = NaiveBayes(half_life=10.0)
+    model.learn_one({"v": 1e15}, "a")
+    chance = random.Random(1)
+    for i in range(4_000):
+        model.learn_one({"v": chance.gauss((1e-3, 2e-3)[i % 2], 1e-4)}, "ab"[i % 2])
+    assert model.predict_one({"v": 1e-3}) == "a"
+    assert model.predict_one({"v": 2e-3}) == "b"
+
+
+def test_far_from_0_whatever_was_learned_is_unlearned_in_any_order():
+    lessons = [
+        (1e6, "b", 0.5),
+        (1e6, "b", 0.5),
+        (999998.588027684, "b", 2.0),
+        (1000000.0156726826, "a", 6.516601647851749),
+    ]
+    for order in itertools.permutations(lessons):
+        model = NaiveBayes()
+        for value, label, weight in lessons:
+            model.learn_one({"v": value}, label, weight)
+        for value, label, weight in order:
+            model.unlearn_one({"v": value}, label, weight)
+        assert (model.classes, model.schema()) == ([], {})
+
+
+def test_an_event_too_old_to_weigh_anything_leaves_nothing_behind():
+    model = NaiveBayes(half_life=1.0)
+    for value, label, time in ((0.001, "a", 1000.0), (1e15, "b", 0.0), (0.002, "b", 1000.0)):
+        model.learn_one({"v": value}, label, t=time)
+    assert model.feature_stats("v", "b").mean == 0.002
