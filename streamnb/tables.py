@@ -51,7 +51,7 @@ class Moments:
 
 
 def moved(mean: Floats, low: Floats, step: Floats) -> tuple[Floats, Floats]:
-    """Do what `kernels.moved` does, for arrays."""
+    """Do what the kernel of this name does, for arrays."""
     total = mean + step
     part = total - mean
     low = low + ((mean - (total - part)) + (step - part))

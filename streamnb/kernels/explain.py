@@ -13,7 +13,6 @@ from streamnb.arrays import (
     BERNOULLI,
     CATEGORIES,
     DEGREES,
-    LOW,
     NUMBERS,
     PRIORS,
     SCORES,
@@ -49,20 +48,14 @@ def share_numbers(
         entry = starts[NUMBERS, 0] + place
         feature, value = features[entry], values[entry]
         pooled = pooled_variance(moments, feature, classes, unit)
-        everywhere, everywhere_low = moments[feature, 1, 0], moments[feature, LOW, 0]
+        everywhere = moments[feature, 1, 0]
         if pooled > 0.0 and not math.isnan(value):
             slot = chosen + 1
             weight, mean, squares = moments[feature, 0, slot], moments[feature, 1, slot], moments[feature, 2, slot]
-            low = moments[feature, LOW, slot]
-            ratio, distance = number_term(
-                value, weight, mean, low, squares, everywhere, everywhere_low, pooled, prior, degrees
-            )
+            ratio, distance = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
             slot = against + 1
             weight, mean, squares = moments[feature, 0, slot], moments[feature, 1, slot], moments[feature, 2, slot]
-            low = moments[feature, LOW, slot]
-            other, farther = number_term(
-                value, weight, mean, low, squares, everywhere, everywhere_low, pooled, prior, degrees
-            )
+            other, farther = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
             shares[place] = 0.5 * (math.log(ratio / other) + (farther - distance))
 
 

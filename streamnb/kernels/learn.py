@@ -35,7 +35,7 @@ def moved(mean: float, low: float, step: float) -> tuple[float, float]:
     """Return a mean, kept as the sum of two numbers, after a step: no digit is lost (Knuth's two-sum)."""
     total = mean + step
     part = total - mean
-    low += (mean - (total - part)) + (step - part)
+    low = low + ((mean - (total - part)) + (step - part))
     high = total + low
     return high, low - (high - total)
 
@@ -52,14 +52,9 @@ def learn_numbers(
             continue
         for place in (0, slot):
             before = moments[feature, 0, place]
-            if before == 0.0:
-                moments[feature, 0, place] = amount
-                moments[feature, 1, place] = value
-                moments[feature, LOW, place] = 0.0
-                continue
             mean, low = moments[feature, 1, place], moments[feature, LOW, place]
             distance = (value - mean) - low
-            step = distance * amount / (before + amount)
+            step = distance * amount / (before + amount) if before > 0.0 else distance
             moments[feature, 0, place] = before + amount
             moments[feature, 1, place], moments[feature, LOW, place] = moved(mean, low, step)
             moments[feature, 2, place] += distance * step * before

@@ -15,7 +15,6 @@ from streamnb.arrays import (
     GIVEN_PRIOR,
     KNOWN,
     LARGEST,
-    LOW,
     PRIOR,
     PRIOR_SMOOTHING,
     PRIORS,
@@ -82,10 +81,8 @@ def number_term(
     value: float,
     weight: float,
     mean: float,
-    low: float,
     squares: float,
     everywhere: float,
-    everywhere_low: float,
     pooled: float,
     prior: float,
     degrees: float,
@@ -101,18 +98,18 @@ def number_term(
     everywhere
         The mean over all classes.
     """
-    center, below = mean, low
+    center = mean
     spread = squares + prior * pooled
     support = weight - degrees + prior
     if weight <= 0.0:  # a class without the feature: what all classes together say
-        center, below = everywhere, everywhere_low
+        center = everywhere
         spread = pooled
         support = 1.0
     elif support <= 0.0:  # one sample, unbiased, and no prior
         spread = pooled
         support = 1.0
     precision = support / max(spread, _LEAST_VARIANCE * support * pooled, _LEAST_SQUARES)
-    distance = (value - center) - below
+    distance = value - center
     return precision * pooled, min(distance * distance * precision, _FARTHEST)
 
 
@@ -139,13 +136,10 @@ def score_numbers(
         pooled = pooled_variance(moments, feature, classes, unit)
         if pooled == 0.0 or math.isnan(value):
             continue
-        everywhere, everywhere_low = moments[feature, 1, 0], moments[feature, LOW, 0]
+        everywhere = moments[feature, 1, 0]
         for k in range(classes):
             weight, mean, squares = moments[feature, 0, k + 1], moments[feature, 1, k + 1], moments[feature, 2, k + 1]
-            low = moments[feature, LOW, k + 1]
-            ratio, distance = number_term(
-                value, weight, mean, low, squares, everywhere, everywhere_low, pooled, prior, degrees
-            )
+            ratio, distance = number_term(value, weight, mean, squares, everywhere, pooled, prior, degrees)
             work[SCORES, k] -= 0.5 * distance
             work[PRODUCTS, k] *= ratio
         chunk += 1
