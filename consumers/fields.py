@@ -15,7 +15,7 @@ import numpy as np
 from consumers.records import NOT_A_LABEL, NOT_A_TIME, NOT_A_WEIGHT, Batch, DeadLetter
 from streamnb.arrays import Floats
 from streamnb.batch import as_weight as weight_of
-from streamnb.clock import LATEST
+from streamnb.clock import is_far
 from streamnb.labels import as_label
 from streamnb.values import as_number, is_missing, is_nan
 
@@ -60,9 +60,7 @@ def take(fields: Fields, batch: Batch) -> Taken:
         weights = _numbers(_pop(batch.events, fields.weight), as_weight, NOT_A_WEIGHT, problems)
     if fields.time:
         times = _numbers(_pop(batch.events, fields.time), as_time, NOT_A_TIME, problems)
-        with np.errstate(over="ignore"):
-            far = np.abs(times) / fields.half_life >= LATEST
-        for place in np.flatnonzero(far).tolist():
+        for place in np.flatnonzero(is_far(times, fields.half_life)).tolist():
             problems[place] = NOT_A_TIME, f"{times[place]} is too far from 0 for this half-life"
     for name in fields.ignore:
         _pop(batch.events, name)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamnb import frames
-from streamnb.arrays import AMOUNT, LABEL, Events, Floats
+from streamnb.arrays import AMOUNT, LABEL, Floats
 from streamnb.clock import Clock
 from streamnb.events import Columns, Event
 from streamnb.labels import Labels
@@ -49,7 +49,7 @@ def as_batch(
     at = None
     if clock is not None:
         learned = np.array([not is_missing(label) for label in labels], dtype=np.bool_)
-        at = _counted(clock, learned) if times is None else clock.times(as_numbers(times, "times", len(batch)), learned)
+        at = _counted(clock, learned) if times is None else clock.times(to_numbers(times, "times", len(batch)), learned)
     lessons = np.ones((3, len(batch)))
     lessons[LABEL] = classes.encode(labels)
     if given is not None:
@@ -71,8 +71,8 @@ def as_events(events: Any) -> Sequence[Event] | Columns:
 
 def as_weight(weight: Any) -> float:
     """Return the weight of one event; ValueError for what is none."""
-    given = as_number(weight, "weight")
-    if given == 0.0 or LIGHTEST <= given <= HEAVIEST:
+    given = to_number(weight, "weight")
+    if _is_weight(given):
         return given
     raise ValueError(f"the weight is {given!r}: it must be 0, or from {LIGHTEST} to {HEAVIEST}")
 
@@ -83,22 +83,21 @@ def as_weights(weights: Any, events: int) -> Floats:
     >>> as_weights([1, 0, 0.5], 3)
     array([1. , 0. , 0.5])
     """
-    given = as_numbers(weights, "weights", events)
-    bad = np.flatnonzero(~((given == 0.0) | ((given >= LIGHTEST) & (given <= HEAVIEST))))
-    try:
-        as_weight(float(given[bad[0]]) if len(bad) else 0.0)
-    except ValueError as error:
-        raise ValueError(f"event {bad[0]}: {error}") from error
+    given = to_numbers(weights, "weights", events)
+    for bad in np.flatnonzero(~_is_weight(given)).tolist():
+        try:
+            as_weight(given[bad])
+        except ValueError as error:
+            raise ValueError(f"event {bad}: {error}") from error
     return given
 
 
-def part_of(events: Events, part: slice) -> Events:
-    """Return some of encoded events."""
-    starts, entries, values = events
-    return np.ascontiguousarray(starts[:, part.start : part.stop + 1]), entries, values
+def _is_weight(weights: Any) -> Any:
+    """Tell of one weight, or of each of several, whether it is one."""
+    return (weights == 0.0) | ((weights >= LIGHTEST) & (weights <= HEAVIEST))
 
 
-def as_number(value: Any, name: str) -> float:
+def to_number(value: Any, name: str) -> float:
     """Return one number; ValueError for what is none."""
     try:
         return float(value)
@@ -106,7 +105,7 @@ def as_number(value: Any, name: str) -> float:
         raise ValueError(f"{name} is a number, not {value!r:.80}") from error
 
 
-def as_numbers(values: Any, name: str, events: int) -> Floats:
+def to_numbers(values: Any, name: str, events: int) -> Floats:
     """Return a number for each event; ValueError for what is none."""
     try:
         column = np.array(values if isinstance(values, np.ndarray) else list(values), dtype=np.float64)

@@ -74,7 +74,7 @@ class Clock:
 
         Raises ValueError for a time too far off to tell half-lives apart.
         """
-        far = np.flatnonzero(~(np.abs(times) < LATEST * self.half_life) & ~np.isnan(times))
+        far = np.flatnonzero(is_far(times, self.half_life))
         if len(far):
             raise ValueError(f"event {far[0]}: {self._too_far(float(times[far[0]]))}")
         known = np.where(learned, times, -np.inf)
@@ -119,6 +119,11 @@ class Clock:
             raise ValueError(f"a clock with the landmark {landmark} and the newest time {newest}")
         self._state[:2] = landmark, newest
         self._state[_UNIT] = _unit(self.half_life, landmark, newest)
+
+
+def is_far(times: Floats, half_life: float) -> NDArray[np.bool_]:
+    """Tell of each time whether it is too far from 0 to tell half-lives apart; a NaN is not."""
+    return ~(np.abs(times) < LATEST * half_life) & ~np.isnan(times)
 
 
 @compiled

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from streamnb.features import values_of
+from streamnb.features import alike, values_of
 from streamnb.naive_bayes import NaiveBayes
 from streamnb.values import FeatureName
 
@@ -40,6 +40,7 @@ def describe(model: NaiveBayes, top: int, feature: FeatureName | None = None) ->
     schema = model.schema()
     if feature is not None and feature not in schema:
         raise ValueError(f"the feature {feature!r} was never learned")
+    ranked = model.feature_ranking()
     told = {name: kind for name, kind in schema.items() if feature in (None, name)}
     return {
         "classes": [
@@ -47,11 +48,9 @@ def describe(model: NaiveBayes, top: int, feature: FeatureName | None = None) ->
             for label, weight in zip(model.classes, model.class_weights, strict=True)
         ],
         "features": [
-            {"feature": name, "kind": schema[name], "information": bits}
-            for name, bits in model.feature_ranking()
-            if name in told
+            {"feature": name, "kind": schema[name], "information": bits} for name, bits in ranked if name in told
         ],
-        "alike": [names for names in model.similar_features() if feature is None or feature in names],
+        "alike": [names for names in alike(model.statistics, ranked) if feature is None or feature in names],
         "numeric": [
             {"feature": name, "classes": [_moments(model, name, label) for label in model.classes]}
             for name, kind in told.items()

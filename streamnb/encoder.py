@@ -7,12 +7,13 @@ the order of an event's keys nor the cuts between batches can be told from the r
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.arrays import ABSENT, CATEGORIES, NUMBERS, TOKENS, Events, Integers
+from streamnb.arrays import ABSENT, CATEGORIES, TOKENS, Events, Integers
+from streamnb.encoded import Row, joined, stacked
 from streamnb.events import Columns, Event, flatten, is_name
 from streamnb.layout import Column, Layout, number_block
 from streamnb.values import (
@@ -39,15 +40,6 @@ _NO_KIND = {MISSING, BAD}
 _PLAIN_CATEGORIES = {str, bool, type(None)}
 _LAYOUTS = 1_000  # kept at the most; streams with more combinations of keys are read key by key
 _SMALLEST_BLOCK = 16  # events; fewer cost more to read as a block than one by one
-
-
-class Row(NamedTuple):
-    """One encoded event; its tokens are codes, each with how often it came."""
-
-    features: Sequence[int] | Integers
-    numbers: Sequence[float]
-    codes: Sequence[int] | Integers
-    tokens: Sequence[tuple[int, float]] = ()
 
 
 class Encoder:
@@ -88,7 +80,7 @@ class Encoder:
                 return layout.starts, np.concatenate((features, codes)) if codes else features, values
         if not isinstance(event, Mapping):
             raise TypeError(f"an event is a dict of features, not {type(event).__name__}")
-        return _stacked([self._row(event, learn, False, Counter())])
+        return stacked([self._row(event, learn, False, Counter())])
 
     def try_texts(self, events: Sequence[Event] | Columns) -> None:
         """Cut every text once for nothing: what a user's tokenizer raises is raised before anything is learned."""
@@ -136,10 +128,10 @@ class Encoder:
         for piece in self._pieces(events, learn, cells, bad):
             held.append(piece)
             if self.vocabulary.newcomers:
-                yield _joined(held)
+                yield joined(held)
                 held = []
         if held:
-            yield _joined(held)
+            yield joined(held)
 
     def _pieces(
         self, events: Sequence[Event] | Columns, learn: NDArray[np.bool_], cells: bool, bad: Counter[FeatureName]
@@ -156,10 +148,10 @@ class Encoder:
             for event, learned in zip(events, learn.tolist(), strict=True):
                 rows.append(self._any_row(event, learned, cells, bad))
                 if self.vocabulary.newcomers:
-                    yield _stacked(rows)
+                    yield stacked(rows)
                     rows = []
             if rows or not len(events):
-                yield _stacked(rows)
+                yield stacked(rows)
 
     def _any_row(self, event: Event, learn: bool, cells: bool, bad: Counter[FeatureName]) -> Row:
         layout = None if cells or type(event) is not dict else self._layouts.get(tuple(event))
@@ -324,37 +316,3 @@ def _seen_first(token: tuple[int, float]) -> tuple[bool, int]:
 
 def _by_type(name: FeatureName) -> tuple[bool, FeatureName]:
     return isinstance(name, str), name
-
-
-def _stacked(rows: Sequence[Row]) -> Events:
-    numbers = [(feature, number) for row in rows for feature, number in zip(row.features, row.numbers, strict=True)]
-    pairs = numbers + [token for row in rows for token in row.tokens]
-    codes = [code for row in rows for code in row.codes]
-    first = (0, len(pairs), len(numbers))  # of the numbers, the categories, the tokens
-    sizes = [(len(row.numbers), len(row.codes), len(row.tokens)) for row in rows]
-    return (
-        np.ascontiguousarray(np.cumsum([first, *sizes], axis=0).T),
-        np.array([code for code, _ in pairs] + codes, dtype=np.int64),
-        np.array([number for _, number in pairs], dtype=np.float64),
-    )
-
-
-def _joined(pieces: Sequence[Events]) -> Events:
-    if len(pieces) == 1:
-        return pieces[0]
-    starts, entries, values = zip(*pieces, strict=True)
-    sizes = [start[:, -1] - start[:, 0] for start in starts]
-    numbers, _, tokens = np.sum(sizes, axis=0).tolist()
-    begins = np.cumsum([(0, numbers + tokens, numbers), *sizes], axis=0)
-    moved = [start[:, 1:] + (begin - start[:, 0])[:, None] for start, begin in zip(starts, begins, strict=False)]
-    return (
-        np.concatenate([begins[:1].T, *moved], axis=1),
-        np.concatenate([part for row in (NUMBERS, TOKENS, CATEGORIES) for part in _parts(starts, entries, row)]),
-        np.concatenate([part for row in (NUMBERS, TOKENS) for part in _parts(starts, values, row)]),
-    )
-
-
-def _parts(starts: Sequence[Integers], columns: Sequence[NDArray[Any]], row: int) -> Iterator[NDArray[Any]]:
-    """Yield what each piece has of the numbers, of the tokens or of the categories."""
-    for start, column in zip(starts, columns, strict=True):
-        yield column[start[row, 0] : start[row, -1]]

@@ -128,27 +128,27 @@ def name_shares(vocabulary: Vocabulary, encoded: Events, event: Event, shares: S
     encoded, event
         The event, encoded and as it came.
     shares
-        One for each number, category and token, as `kernels.explain` sets them.
+        One for each number, category and token, as kernels/explain.py sets them.
     """
     starts, entries, values = encoded
     (_, numbers), (begin, end), (first, last) = starts.tolist()
-    categories = end - begin
-    whose, what = entries.tolist(), values.tolist()
-    names: list[FeatureName] = [vocabulary.numeric[feature] for feature in whose[:numbers]]
-    if categories:
-        owners = [vocabulary.owners[code] if code >= 0 else -code - 1 for code in whose[begin:end]]
-        names += [vocabulary.counted[owner] for owner in owners]
-        found = event if all(map(event.__contains__, names)) else flatten(event, vocabulary.bags)[0]
-        what[numbers:] = [*map(found.__getitem__, names[numbers:]), *what[numbers:]]
+    codes, told = entries.tolist(), values.tolist()
+    names: list[FeatureName] = [vocabulary.numeric[feature] for feature in codes[:numbers]]
+    told, often = told[:numbers], told[numbers:]
+    if begin < end:
+        own = [vocabulary.counted[vocabulary.owner(code)] for code in codes[begin:end]]
+        found = event if all(map(event.__contains__, own)) else flatten(event, vocabulary.bags)[0]
+        names += own
+        told += map(found.__getitem__, own)
     if first < last:
-        bag_names, tokens = _name_tokens(vocabulary, whose[first:last], what[numbers + categories :])
-        names += bag_names
-        what[numbers + categories :] = tokens
+        bags, tokens = _name_tokens(vocabulary, codes[first:last], often)
+        names += bags
+        told += tokens
     sizes = list(map(abs, shares))
     order = sorted(range(len(names)), key=sizes.__getitem__, reverse=True)
-    named = map(_share, [(names[place], what[place], shares[place]) for place in order])
+    named = map(_share, [(names[place], told[place], shares[place]) for place in order])
     return (
-        [share for share in named if share.value is not ABSENT_TOKENS or share.share] if first < last else list(named)
+        [share for share in named if share.share or share.value is not ABSENT_TOKENS] if first < last else list(named)
     )
 
 

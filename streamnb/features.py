@@ -4,20 +4,20 @@ Law: nothing is changed, and weights are as of now.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from streamnb.arrays import LOW, TAKEN, WEIGHT, Floats
+from streamnb.arrays import LOW, TAKEN, WEIGHT, Floats, Integers
 from streamnb.kernels.score import pooled_variance
 from streamnb.labels import Label
 from streamnb.settings import Settings
 from streamnb.statistics import Statistics
 from streamnb.values import Category, FeatureName
 
-_NODES, _MASSES = np.polynomial.hermite_e.hermegauss(48)  # to integrate over a Gaussian
 _ALIKE = 0.02  # of what features tell: as far apart as they may be to be taken for copies
 _LITTLE = 1e-3  # bits; of features that tell less, none is taken for a copy
 
@@ -68,10 +68,15 @@ def values_of(statistics: Statistics, feature: FeatureName) -> tuple[list[Catego
     None stands for the rare values that share a column.
     """
     vocabulary, counts = statistics.vocabulary, statistics.counts.array
-    columns = np.array(sorted(vocabulary.codes[vocabulary.features[feature][1]].values()), dtype=np.int64)
+    columns = np.sort(_columns(statistics, vocabulary.features[feature][1]))
     columns = columns[np.argsort(-counts[columns, 0], kind="stable")]
     weights = counts[columns, 1 : statistics.slots] / statistics.unit
     return [vocabulary.values[column] for column in columns.tolist()], weights
+
+
+def _columns(statistics: Statistics, feature: int) -> Integers:
+    """Return the columns of a feature that is not numeric, that of its rare values among them."""
+    return np.array(list(statistics.vocabulary.codes[feature].values()), dtype=np.int64)
 
 
 def table_of(statistics: Statistics, settings: Settings) -> dict[str, list[Any]]:
@@ -113,7 +118,7 @@ def ranking(statistics: Statistics, settings: Settings) -> list[tuple[FeatureNam
 
 
 def _of_values(statistics: Statistics, settings: Settings, feature: int) -> float:
-    columns = np.array(list(statistics.vocabulary.codes[feature].values()), dtype=np.int64)
+    columns = _columns(statistics, feature)
     totals = statistics.counts.totals[feature, 1 : statistics.slots]
     classes = np.flatnonzero(totals > 0.0)
     counts = statistics.counts.array[np.ix_(columns, classes + 1)] + settings.smoothing * statistics.unit
@@ -130,14 +135,21 @@ def _of_numbers(statistics: Statistics, settings: Settings, feature: int) -> flo
     means, deviations, priors = _gaussians(statistics, settings, feature)
     if not len(priors):
         return 0.0
-    masses = _MASSES / _MASSES.sum()
+    nodes, masses = _quadrature()
     bits = 0.0
     for mean, deviation, prior in zip(means, deviations, priors, strict=True):
-        distances = (mean + deviation * _NODES[:, None] - means) / deviations  # [node, class]
+        distances = (mean + deviation * nodes[:, None] - means) / deviations  # [node, class]
         densities = np.exp(-0.5 * distances**2) / deviations
-        inside = np.log2(np.exp(-0.5 * _NODES**2) / deviation / (densities @ priors))
+        inside = np.log2(np.exp(-0.5 * nodes**2) / deviation / (densities @ priors))
         bits += float(prior * (inside @ masses))
     return max(bits, 0.0)
+
+
+@cache
+def _quadrature() -> tuple[Floats, Floats]:
+    """Return places and their shares, to integrate over a Gaussian; only who asks waits for them."""
+    nodes, masses = np.polynomial.hermite_e.hermegauss(48)
+    return nodes, masses / masses.sum()
 
 
 def _gaussians(statistics: Statistics, settings: Settings, feature: int) -> tuple[Floats, Floats, Floats]:
@@ -162,22 +174,26 @@ def _information(given: Floats, priors: Floats, mixture: Floats) -> float:
     return max(float(terms.sum(axis=0) @ priors), 0.0)
 
 
-def alike(statistics: Statistics, settings: Settings) -> list[list[FeatureName]]:
+def alike(statistics: Statistics, ranked: Iterable[tuple[FeatureName, float]]) -> list[list[FeatureName]]:
     """Return groups of features that tell the classes apart in the same way, and so are likely to be copies.
 
     Naive Bayes counts the evidence of copies once for each. Numeric features are alike if their means and variances by
     class, on a scale of their own, are within two hundredths of what they tell; others if their tables of counts are
     the same but for the names of their values. Features that tell next to nothing are not compared.
+
+    Parameters
+    ----------
+    ranked
+        The features with what they tell, in bits.
     """
     vocabulary = statistics.vocabulary
-    telling = {name for name, bits in ranking(statistics, settings) if bits > _LITTLE}
+    telling = {name for name, bits in ranked if bits > _LITTLE}
     numeric = [(number, name) for number, name in enumerate(vocabulary.numeric) if name in telling]
     groups = _near([name for _, name in numeric], [_profile(statistics, number) for number, _ in numeric])
     counted: dict[tuple[int, bytes], list[FeatureName]] = {}
     for number, name in enumerate(vocabulary.counted):
         if name in telling:
-            columns = np.array(list(vocabulary.codes[number].values()), dtype=np.int64)
-            counts = statistics.counts.array[columns, 1 : statistics.slots]
+            counts = statistics.counts.array[_columns(statistics, number), 1 : statistics.slots]
             counted.setdefault((len(counts), counts[np.lexsort(counts.T)].tobytes()), []).append(name)
     return [names for names in (*groups, *counted.values()) if len(names) > 1]
 

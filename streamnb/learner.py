@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from streamnb.arrays import AMOUNT, KNOWN, LABEL, UNIT, WEIGHT, Events, Floats
-from streamnb.batch import Batch, as_batch, as_events, as_number, as_weight, part_of
+from streamnb.batch import Batch, as_batch, as_events, to_number
+from streamnb.encoded import part_of
 from streamnb.encoder import Encoder
 from streamnb.events import Event
 from streamnb.frames import columns
@@ -39,12 +40,11 @@ class Learner:
     def _begin(self, settings: Settings) -> None:
         """Make this a model that has learned nothing."""
         self.settings = settings
-        self._lesson = np.ones((3, 1))  # of one event, as is its time
-        self._time = np.zeros(1)
+        self._lesson = np.ones((3, 1))  # of one plain event
         self._take(Statistics(settings), Counter())
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_lesson": np.ones((3, 1)), "_time": np.zeros(1)}  # work space is no state
+        return {**self.__dict__, "_lesson": np.ones((3, 1))}  # work space is no state
 
     def _take(self, statistics: Statistics, bad_values: Counter[FeatureName]) -> None:
         """Make this the model of some statistics."""
@@ -70,22 +70,19 @@ class Learner:
         self.statistics.admit(amount)
         self._fit_if_new()
 
-    def _weigh(self, w: float, t: float | None) -> bool:
-        """Note the weight and the time of one event; return whether anything of it counts.
+    def _when(self, t: float | None) -> float:
+        """Return the time of one event, 0 where times do not count; ValueError for what is none."""
+        if self._clock is None:
+            return 0.0
+        return self._clock.time(self._clock.following() if t is None else to_number(t, "time"))
 
-        Raises ValueError.
-        """
+    def _turn_clock(self, time: float, lesson: Floats) -> None:
+        """Turn the clock on to an event, and the weight in its lesson into what it is stored with."""
         if self._clock is not None:
-            time = self._clock.following() if t is None else as_number(t, "time")
-            self._time[0] = self._clock.time(time)
-        return as_weight(w) > 0.0
-
-    def _turn_clock(self, lesson: Floats) -> None:
-        """Turn the clock on to the event that was weighed, and its weight in the lesson into what it is stored with."""
-        if self._clock is not None:
-            if not self._clock.weigh(self._time, 0, lesson):
-                self.statistics.move(self._clock.age(self._time[0]))
-                self._clock.weigh(self._time, 0, lesson)
+            times = np.array((time,))
+            if not self._clock.weigh(times, 0, lesson):
+                self.statistics.move(self._clock.age(time))
+                self._clock.weigh(times, 0, lesson)
             self._array[UNIT] = self._clock.unit
 
     def _batch(self, events: Any, labels: Iterable[object], weights: Any, times: Any) -> Batch:
@@ -159,7 +156,10 @@ class Learner:
         total = statistics.weights[WEIGHT, 0] / statistics.unit + settings.prior_smoothing * known.sum()
         return shares / total if total > 0.0 else shares
 
-    def _encode_cells(self, x: Event) -> Events:
+    def _encoded(self, x: Event, *, cells: bool) -> Events:
+        """Return one event, encoded to be looked at only."""
+        if not cells:
+            return self._encoder.encode_one(x, learn=False)
         return next(self._encoder.encode([x], np.zeros(1, dtype=np.bool_), True, Counter()))
 
     def _code(self, label: Any) -> int:

@@ -16,6 +16,7 @@ from river import base
 
 from streamnb import frames
 from streamnb.arrays import AMOUNT, EVENTS, LABEL, WEIGHT, Floats
+from streamnb.batch import as_weight
 from streamnb.events import Event
 from streamnb.explain import Explanation, name_shares
 from streamnb.features import alike, ranking, stats_of, table_of
@@ -175,8 +176,10 @@ class NaiveBayes(Learner, base.MiniBatchClassifier):
         code = self._labels.find(y)
         label = as_label(y) if code is None else y
         plain = w == 1.0 and self._clock is None
-        if not plain and not self._weigh(w, t):
-            return
+        if not plain:
+            time = self._when(t)
+            if not as_weight(w):
+                return
         events = self._encoder.encode_one(x, learn=True)
         lesson = self._lesson if plain else np.full((3, 1), float(w))
         lesson[LABEL, 0] = self._labels.add(label) if code is None else code
@@ -184,7 +187,7 @@ class NaiveBayes(Learner, base.MiniBatchClassifier):
         if new:
             self._fit_tables()
         if not plain:
-            self._turn_clock(lesson)
+            self._turn_clock(time, lesson)
         learn(*self._learn_tables, *events, lesson)
         if new and self._vocabulary.newcomers:
             self._admit(float(lesson[AMOUNT, 0]))
@@ -207,13 +210,15 @@ class NaiveBayes(Learner, base.MiniBatchClassifier):
         code = self._labels.find(as_label(y))
         if code is None:
             raise ValueError(f"this event was not learned: no event was learned under the label {y!r}")
-        if not self._weigh(w, math.nan if t is None else t):
+        time, amount = self._when(math.nan if t is None else t), as_weight(w)
+        if amount == 0.0:
             return
-        amount = float(w) * (1.0 if self._clock is None else self._clock.weight(float(self._time[0])))
+        if self._clock is not None:
+            amount *= self._clock.weight(time)
         unknown, bad = self._encoder.unknown(x, cells=cells)
         if unknown and not self._vocabulary.full:
             raise ValueError(f"this event was not learned: no value of {unknown[0]!r} was")
-        event = self._encode_cells(x) if cells else self._encoder.encode_one(x, learn=False)
+        event = self._encoded(x, cells=cells)
         try:
             Claim(self._tables, self._vocabulary, event, code + 1, amount).settle()
         except ValueError as error:
@@ -246,7 +251,7 @@ class NaiveBayes(Learner, base.MiniBatchClassifier):
         labels = self._labels.names
         if len(labels) == 1:
             return Explanation(labels[0], None, 0.0, [])
-        encoded = self._encode_cells(x) if cells else self._encoder.encode_one(x, learn=False)
+        encoded = self._encoded(x, cells=cells)
         shares = np.empty(1 + len(encoded[1]))
         chosen, rival = explain(*self._tables, *encoded, chosen, rival, shares)
         prior, *rest = shares.tolist()
@@ -283,7 +288,7 @@ class NaiveBayes(Learner, base.MiniBatchClassifier):
 
     def similar_features(self) -> list[list[FeatureName]]:
         """Return groups of features that tell the classes apart alike: copies, whose evidence counts once for each."""
-        return alike(self.statistics, self.settings)
+        return alike(self.statistics, self.feature_ranking())
 
     @classmethod
     def merge(cls, models: Iterable[Self]) -> Self:

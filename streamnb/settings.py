@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 
 from streamnb.arrays import BERNOULLI, COMPLEMENT, GIVEN_PRIOR, MULTINOMIAL, OBSERVED_PRIOR, UNIFORM_PRIOR, Floats
-from streamnb.labels import Label, as_label
+from streamnb.labels import Label, Labels, as_label
 from streamnb.tokenizer import TOKENS, Tokenizer, Tokens
 from streamnb.values import KINDS, FeatureName, Kind
 
@@ -38,18 +38,18 @@ class Settings:
     Raises ValueError for one that cannot be.
     """
 
-    smoothing: float = 1.0
-    variance_prior: float = 5.0
-    unbiased: bool = False
-    prior: Prior = "observed"
-    prior_smoothing: float = 0.0
-    known_classes: Sequence[Label] | None = None
-    kinds: Mapping[FeatureName, Kind] | None = None
-    bags: Bags = "multinomial"
-    tokenizer: Tokenizer = TOKENS
-    half_life: float | None = None
-    max_values: int | None = None
-    max_features: int | None = None
+    smoothing: float
+    variance_prior: float
+    unbiased: bool
+    prior: Prior
+    prior_smoothing: float
+    known_classes: Sequence[Label] | None
+    kinds: Mapping[FeatureName, Kind] | None
+    bags: Bags
+    tokenizer: Tokenizer
+    half_life: float | None
+    max_values: int | None
+    max_features: int | None
 
     def __post_init__(self) -> None:
         self._check_numbers()
@@ -108,14 +108,15 @@ class Settings:
 
     def difference(self, other: Self) -> str | None:
         """Return in words what other settings are not equal in; None for equal ones."""
-        ours, theirs = (
-            {**each.to_state(), "tokenizer": each.tokenizer, "kinds": each.to_state()["kinds"] or None}
-            for each in (self, other)
-        )
-        for name, value in ours.items():
-            if repr(value) != repr(theirs[name]):  # which 1 and True differ in
-                return f"{name} is {value!r} in one and {theirs[name]!r} in another"
+        for (name, ours), theirs in zip(self._compared().items(), other._compared().values(), strict=True):
+            if repr(ours) != repr(theirs):  # which 1 and True differ in
+                return f"{name} is {ours!r} in one and {theirs!r} in another"
         return None
+
+    def _compared(self) -> dict[str, Any]:
+        """Return what two models have to have in common, each in one way of writing it."""
+        state = self.to_state()
+        return {**state, "kinds": state["kinds"] or None, "tokenizer": self.tokenizer}
 
     def to_state(self) -> dict[str, Any]:
         """Return the settings as plain values; a tokenizer that is a function is not among them."""
@@ -158,19 +159,19 @@ class Settings:
     def as_array(self) -> Floats:
         """Return what scoring needs, in the places that arrays.py names; the unit is 1."""
         prior = PRIORS[self.prior] if isinstance(self.prior, str) else GIVEN_PRIOR
-        known = len(set(map(repr, self.known)))
+        known = len(Labels(self.known))
         places = (self.smoothing, self.variance_prior, self.unbiased, self.prior_smoothing, prior, known)
         return np.array((*places, BAGS[self.bags], 1.0), dtype=np.float64)
 
 
 def _check_given(given: Sequence[tuple[Label, float]]) -> None:
+    met = Labels()
     for label, share in given:
         if not 0 <= share <= 1:
             raise ValueError(f"the prior of {label!r} is {share!r}: it must be a probability, from 0 to 1")
-    names = [repr(label) for label, _ in given]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"the prior of {name} is given twice")
+        if met.find(label) is not None:
+            raise ValueError(f"the prior of {label!r} is given twice")
+        met.add(label)
     total = math.fsum(share for _, share in given)
     if given and abs(total - 1) > 1e-9:
         raise ValueError(f"the priors sum to {total!r}: they must sum to 1")

@@ -12,11 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.arrays import FADED, GIVEN, MOMENTS, NUMBERS, UNIT, WEIGHT, Events, Floats, Tables
+from streamnb.arrays import GIVEN, MOMENTS, NUMBERS, UNIT, WEIGHT, Events, Floats, Integers, Tables
 from streamnb.clock import Clock
 from streamnb.labels import Label, Labels
 from streamnb.settings import Settings
-from streamnb.tables import Counts, Moments, grown
+from streamnb.tables import Counts, Moments, fade, grown
 from streamnb.vocabulary import Places, Used, Vocabulary
 
 
@@ -92,8 +92,7 @@ class Statistics:
         """Move the landmark of the clock, and scale what is stored accordingly."""
         if self.clock is not None and landmark != self.clock.landmark:
             factor = self.clock.move(landmark)
-            self.weights[WEIGHT] *= factor
-            self.weights[WEIGHT, self.weights[WEIGHT] < FADED] = 0.0
+            fade(self.weights[WEIGHT], factor)
             self.moments.fade(factor)
             self.counts.fade(factor)
 
@@ -116,13 +115,18 @@ class Statistics:
         for feature, value, times in newcomers:
             columns = vocabulary.columns(feature)
             least = int(columns[counts[columns, 0].argmin()])
-            rare = vocabulary.add_value(feature, None)
-            counts[rare, 1:] += counts[least, 1:]
-            counts[rare, 0] += counts[least, 1:].sum()
-            counts[least, 1:] = 0.0
+            self._join_rare(feature, np.array([least]))
             self.counts.distinct[feature] += 1.0 if counts[least, 0] == 0.0 else 0.0  # all of it had faded
             counts[least, 0] += amount * (1.0 if self.settings.bags == "bernoulli" else times)
             vocabulary.replace(least, value)
+
+    def _join_rare(self, feature: int, columns: Integers) -> None:
+        """Move what columns of a feature have counted, by class, to that which its rare values share."""
+        counts, rare = self.counts.array, self.vocabulary.add_value(feature, None)
+        joining = counts[columns, 1:]
+        counts[rare, 1:] += joining.sum(axis=0)
+        counts[rare, 0] += joining.sum()
+        counts[columns, 1:] = 0.0
 
     def add(self, other: Self) -> None:
         """Add the statistics of another part of the stream.
@@ -217,14 +221,14 @@ class Statistics:
             return self
         columns_of = map(self.vocabulary.columns, range(len(self.vocabulary.counted)))
         excess = [(feature, columns) for feature, columns in enumerate(columns_of) if len(columns) > most]
+        for feature, _ in excess:
+            self.vocabulary.add_value(feature, None)
+        self.reserve()
         for feature, columns in excess:
-            rare = self.vocabulary.add_value(feature, None)
-            self.reserve()
             counts = self.counts.array
             least = columns[np.argsort(counts[columns, 0], kind="stable")][: len(columns) - most]
-            counts[rare, 1:] += counts[least, 1:].sum(axis=0)
-            counts[rare, 0] += counts[least, 1:].sum()
-            counts[least] = 0.0
+            self._join_rare(feature, least)
+            counts[least, 0] = 0.0
         return self.packed() if excess else self
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from streamnb.arrays import FADED, MOMENTS, Floats, Integers
+from streamnb.kernels.learn import two_sum
 
 
 class Moments:
@@ -38,7 +39,7 @@ class Moments:
         share = np.divide(other_weight, total, out=np.zeros_like(total), where=total > 0)
         distance = (other_mean - mean) + (other_low - low)
         both = (weight > 0) & (other_weight > 0)
-        high, rest = moved(mean, low, np.where(both, distance * share, 0.0))
+        high, rest = two_sum(mean, low, np.where(both, distance * share, 0.0))
         mean, low = (np.where(weight > 0, mine, theirs) for mine, theirs in ((high, other_mean), (rest, other_low)))
         squares = squares + other_squares + np.where(both, distance * distance * weight * share, 0.0)
         self.array[place] = np.stack((total, mean, squares, np.maximum(taken, other_taken), low), axis=1)
@@ -50,13 +51,10 @@ class Moments:
         self.array[faded] = 0.0
 
 
-def moved(mean: Floats, low: Floats, step: Floats) -> tuple[Floats, Floats]:
-    """Do what the kernel of this name does, for arrays."""
-    total = mean + step
-    part = total - mean
-    low = low + ((mean - (total - part)) + (step - part))
-    high = total + low
-    return high, low - (high - total)
+def fade(weights: Floats, factor: float) -> None:
+    """Multiply weights, where they are, by a power of two; of what becomes too small, nothing is left."""
+    np.multiply(weights, factor, out=weights)
+    weights[weights < FADED] = 0.0
 
 
 class Counts:
@@ -91,9 +89,8 @@ class Counts:
 
     def fade(self, factor: float) -> None:
         """Multiply by a power of two; of what becomes too small, nothing is left."""
-        for weights in (self.array, self.totals):
-            np.multiply(weights, factor, out=weights)
-            weights[weights < FADED] = 0.0
+        fade(self.array, factor)
+        fade(self.totals, factor)
         self.count_distinct()
 
     def count_distinct(self) -> None:

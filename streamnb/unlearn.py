@@ -80,7 +80,7 @@ class Claim:
         numbers[list(self._numbers)] -= amount
         counted = tables.totals[: len(vocabulary.counted), self._slot].copy()
         for code in self._codes:
-            counted[self._feature(code)] -= amount
+            counted[self._vocabulary.owner(code)] -= amount
         for feature in self._bags:
             counted[feature] -= amount if self._single else self._tokens(feature)
         if not self._single and weight > amount * (1 + _SLACK):  # bags have any number of tokens, but for the last one
@@ -121,7 +121,7 @@ class Claim:
         if code < 0:
             raise ValueError(self._not_learned(code))
         wanted = self._amount * self._times[code]
-        rare = self._vocabulary.codes[self._feature(code)].get(None, -1)
+        rare = self._vocabulary.codes[self._vocabulary.owner(code)].get(None, -1)
         lacking = wanted - float(self._tables.counts[code, self._slot])
         if lacking <= wanted * _SLACK:
             return None
@@ -138,15 +138,12 @@ class Claim:
             if self._tables.counts[rare, self._slot] < wanted[rare] * (1 - _SLACK):
                 raise ValueError(self._not_learned(code))
 
-    def _feature(self, code: int) -> int:
-        return int(self._tables.owner[code]) if code >= 0 else -code - 1
-
     def _tokens(self, feature: int) -> float:
         """Return the weight of the tokens of a bag of the event."""
-        return self._amount * sum(times for code, times in self._times.items() if self._feature(code) == feature)
+        owner = self._vocabulary.owner
+        return self._amount * sum(times for code, times in self._times.items() if owner(code) == feature)
 
     def _not_learned(self, code: int) -> str:
         value = "a value" if code < 0 else repr(self._vocabulary.values[code])
-        return (
-            f"{value} of {self._vocabulary.counted[self._feature(code)]!r} was not learned with that class and weight"
-        )
+        name = self._vocabulary.counted[self._vocabulary.owner(code)]
+        return f"{value} of {name!r} was not learned with that class and weight"

@@ -147,9 +147,12 @@ def as_number(text: str) -> float:
     return float(text)
 
 
-def category_key(value: Category) -> object:
-    """Return what a vocabulary knows a category by: 1 and 1.0 are one category, "1" and True are others."""
-    return value if isinstance(value, str | bool) else ("number", value)
+def category_key(value: Category | None) -> object:
+    """Return what a vocabulary knows a category by: 1 and 1.0 are one category, "1" and True are others.
+
+    None, for all rare ones together, is itself.
+    """
+    return value if isinstance(value, str | bool | None) else ("number", value)
 
 
 def is_text(value: str) -> bool:

@@ -138,7 +138,7 @@ class Vocabulary:
             How often it came.
         """
         codes = self.codes[feature]
-        key = None if value is None else category_key(value)
+        key = category_key(value)
         code = codes.get(key)
         if code is not None:
             return code
@@ -158,6 +158,10 @@ class Vocabulary:
         codes = self.codes[feature]
         code = codes.get(category_key(value))
         return codes.get(None, -feature - 1) if code is None else code
+
+    def owner(self, code: int) -> int:
+        """Return the feature that a code tells of, whether it is a column's or a value's that has none."""
+        return self.owners[code] if code >= 0 else -code - 1
 
     def columns(self, feature: int) -> Integers:
         """Return the columns of the values of a feature that have their own, ascending."""
@@ -184,7 +188,7 @@ class Vocabulary:
         """
         for feature, value in zip(owners, values, strict=True):
             codes = self.codes[feature]
-            codes[None if value is None else category_key(value)] = len(self.values)
+            codes[category_key(value)] = len(self.values)
             self.values.append(value)
         self.owners += owners
         self.registered += len(owners)

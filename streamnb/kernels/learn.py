@@ -4,6 +4,7 @@ Law: an event changes its class and what all classes have together, in O(feature
 """
 
 import math
+from typing import TypeVar
 
 from streamnb.arrays import (
     AMOUNT,
@@ -21,6 +22,8 @@ from streamnb.arrays import (
     compiled,
 )
 
+_Number = TypeVar("_Number", float, Floats)
+
 
 @compiled
 def learn_class(weights: Floats, slot: int, amount: float) -> None:
@@ -30,14 +33,17 @@ def learn_class(weights: Floats, slot: int, amount: float) -> None:
         weights[EVENTS, place] += 1.0
 
 
-@compiled
-def moved(mean: float, low: float, step: float) -> tuple[float, float]:
+def two_sum(mean: _Number, low: _Number, step: _Number) -> tuple[_Number, _Number]:
     """Return a mean, kept as the sum of two numbers, after a step: no digit is lost (Knuth's two-sum)."""
     total = mean + step
     part = total - mean
     low = low + ((mean - (total - part)) + (step - part))
     high = total + low
     return high, low - (high - total)
+
+
+moved = compiled(two_sum)
+"""The same in machine code; as it stands it takes arrays as well."""
 
 
 @compiled
