@@ -216,7 +216,7 @@ def explain(snapshot: str, event: str, label: str | None, against: str | None, a
 
     explanation = programs.explain(snapshot, event, label, against, _console())
     if as_json:
-        click.echo(json.dumps(programs.as_plain(explanation)))
+        click.echo(json.dumps(report.reasons(explanation)))
         return
     for line in str(explanation).split("\n"):
         click.echo(report.printable(line))

@@ -4,7 +4,6 @@ Law: an event is predicted before its label is learned, and nothing about the re
 where a run was killed and started again.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count, repeat
@@ -98,9 +97,7 @@ class Loop:
         """
         state = self._state
         batches = source.batches([Position(*place, offset) for place, offset in state.positions.items()])
-        classes = (
-            state.model.classes
-        )  # those known before the first event are measured in their order, not as they come
+        classes = state.model.classes  # known before the first event, and so measured in their order
         state.measures.update(np.zeros((0, len(classes))), classes, [])
         self._save()
         if self._store is not None:
@@ -175,20 +172,19 @@ class Loop:
         cannot be a class.
         """
         state, model = self._state, self._state.model
-        bad_values = state.tally.bad_values  # what it holds decides under which name more are counted
         reasons: list[list[Reasons]] = []
         if self._explain:
-            each, probabilities = self._one_by_one(batch, taken, bad_values)
+            each, probabilities = self._one_by_one(batch, taken)
             reasons.append(each)
         else:
             columns = batch.events, self._to_learn(taken), taken.weights, taken.times
-            probabilities = model.test_then_train(*columns, cells=batch.cells, bad_values=bad_values)
+            probabilities = model.test_then_train(*columns, cells=batch.cells, bad_values=state.tally.bad_values)
         chosen = state.measures.update(probabilities, model.classes, taken.labels)
         return probabilities, chosen, reasons
 
-    def _one_by_one(self, batch: Batch, taken: Taken, bad_values: Counter[str | int]) -> tuple[list[Reasons], Floats]:
+    def _one_by_one(self, batch: Batch, taken: Taken) -> tuple[list[Reasons], Floats]:
         """Explain each event before it is predicted and learned; return reasons, and probabilities [event, class]."""
-        model, to_learn = self._state.model, self._to_learn(taken)
+        model, bad_values, to_learn = self._state.model, self._state.tally.bad_values, self._to_learn(taken)
         reasons, rows = [], []
         for place, event in enumerate(batch.events):
             explanation = model.explain_one(event, cells=batch.cells)

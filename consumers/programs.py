@@ -110,22 +110,6 @@ def _standard_input() -> bytes:
     return sys.stdin.buffer.read() if sys.stdin else b""
 
 
-def as_plain(explanation: Explanation) -> dict[str, Any]:
-    """Return an explanation as what JSON can hold; infinite shares are None."""
-    shares = [[feature, value, _finite(share)] for feature, value, share in explanation.shares]
-    return {
-        "label": explanation.label,
-        "against": explanation.against,
-        "score": _finite(explanation.score),
-        "prior": _finite(explanation.prior),
-        "shares": shares,
-    }
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
-
-
 def new_model(config: Config) -> NaiveBayes:
     """Return the model that the settings ask for."""
     try:

@@ -12,6 +12,7 @@ from rich.progress import Progress, TextColumn
 from rich.table import Table
 
 from consumers.state import State
+from streamnb.explain import Explanation
 
 
 def summary(state: State) -> dict[str, Any]:
@@ -37,8 +38,20 @@ def summary(state: State) -> dict[str, Any]:
     }
 
 
+def reasons(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as plain values; an infinite share is None."""
+    return {
+        "label": explanation.label,
+        "against": explanation.against,
+        "score": _number(explanation.score),
+        "prior": _number(explanation.prior),
+        "shares": [[feature, value, _number(share)] for feature, value, share in explanation.shares],
+    }
+
+
 def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    """Return a number if JSON has it, or else None."""
+    return value if math.isfinite(value) else None
 
 
 def printable(text: object) -> str:

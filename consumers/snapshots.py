@@ -148,7 +148,7 @@ class SnapshotFolder:
         The others go first: so whoever is killed on the way, and begins again, leaves none of them. Raises FileError.
         """
         try:
-            written = _write(self._path / _PARTIAL, data)
+            written = _flushed(self._path / _PARTIAL, data)
             for old in self._snapshots():
                 if old != self._used:
                     old.unlink()
@@ -228,10 +228,10 @@ def _newest(path: str, folder: SnapshotFolder, read: Callable[[bytes], _State], 
 
 def _write_whole(path: Path, under: Path, data: bytes) -> None:
     """Write a file under another name, and give it its own when all of it is safe on the disk."""
-    _rename(_write(under, data), path)
+    _rename(_flushed(under, data), path)
 
 
-def _write(path: Path, data: bytes) -> Path:
+def _flushed(path: Path, data: bytes) -> Path:
     with path.open("wb") as file:
         file.write(data)
         file.flush()
