@@ -14,6 +14,17 @@ from rich.table import Table
 from consumers.state import State
 from streamnb.explain import Explanation
 
+_MEASURES = (
+    ("accuracy", "accuracy", ".2%", "measured"),
+    ("accuracy of no change", "no_change_accuracy", ".2%", "compared"),
+    ("Kappa-Temporal", "kappa_temporal", ".4f", "compared"),
+    ("Cohen's kappa", "kappa", ".4f", "measured"),
+    ("log loss", "log_loss", ".4f", "measured"),
+    ("Brier score", "brier_score", ".4f", "binned"),
+    ("expected calibration error", "expected_calibration_error", ".4f", "binned"),
+)
+"""What people call a measure, its key in the report, its format, and the key of how many events it is of."""
+
 
 def summary(state: State) -> dict[str, Any]:
     """Return the closing report as plain values; a measure without events is None."""
@@ -25,9 +36,19 @@ def summary(state: State) -> dict[str, Any]:
         "measured": measures.measured,
         "unanswered": measures.unanswered,
         "unpredicted": tally.records - tally.dead.total() - tally.predicted,
+        "compared": measures.compared,
+        "binned": measures.binned,
         "accuracy": _number(measures.accuracy),
-        "log_loss": _number(measures.log_loss),
+        "no_change_accuracy": _number(measures.no_change_accuracy),
+        "kappa_temporal": _number(measures.kappa_temporal),
         "kappa": _number(measures.kappa),
+        "log_loss": _number(measures.log_loss),
+        "brier_score": _number(measures.brier_score),
+        "expected_calibration_error": _number(measures.expected_calibration_error),
+        "reliability": [
+            {"above": low, "to": high, "events": events, "probability": _number(mean), "right": _number(right)}
+            for low, high, events, mean, right in measures.reliability()
+        ],
         "classes": [
             {"class": label, "measured": support, "recall": _number(recall)}
             for label, support, recall in measures.recall()
@@ -80,17 +101,7 @@ def show_report(console: Console, report: dict[str, Any], label: str) -> None:
         f"{report['learned']:,} events learned"
     )
     if report["measured"]:
-        table = Table("measure", "value", title=f"measured over {report['measured']:,} labelled events")
-        for name in ("accuracy", "log_loss", "kappa"):
-            value = report[name]
-            shown = "-" if value is None else f"{value:.2%}" if name == "accuracy" else f"{value:.4f}"
-            table.add_row({"accuracy": "accuracy", "log_loss": "log loss", "kappa": "Cohen's kappa"}[name], shown)
-        console.print(table)
-        classes = Table("class", "measured", "recall")
-        for each in report["classes"]:
-            recall = "-" if each["recall"] is None else f"{each['recall']:.2%}"
-            classes.add_row(quoted(each["class"]), f"{each['measured']:,}", recall)
-        console.print(classes)
+        _show_measures(console, report)
     for each in report["dead_letters"]:
         console.print(f"dead letters, {each['reason']}: {each['records']:,}")
     for each in report["bad_values"]:
@@ -99,6 +110,30 @@ def show_report(console: Console, report: dict[str, Any], label: str) -> None:
         console.print("every record is a dead letter: is the format right (--format)?")
     elif report["records"] and not report["measured"] + report["unanswered"]:
         console.print(f"no event had a label under the key {printable(label)} (--label names it): nothing to measure")
+
+
+def _show_measures(console: Console, report: dict[str, Any]) -> None:
+    """Print how well the predictions did, and over how many events each measure is."""
+    table = Table("measure", "value", "events", title=f"measured over {report['measured']:,} labelled events")
+    for name, key, form, events in _MEASURES:
+        table.add_row(name, _shown(report[key], form), f"{report[events]:,}")
+    console.print(table)
+    classes = Table("class", "measured", "recall")
+    for each in report["classes"]:
+        classes.add_row(quoted(each["class"]), f"{each['measured']:,}", _shown(each["recall"], ".2%"))
+    console.print(classes)
+    bins = Table("probability", "events", "mean", "right", title="reliability of the answers")
+    for each in report["reliability"]:
+        if each["events"]:
+            shares = (_shown(each[key], ".2%") for key in ("probability", "right"))
+            bins.add_row(f"{each['above']:.1f} - {each['to']:.1f}", f"{each['events']:,}", *shares)
+    if bins.row_count:
+        console.print(bins)
+
+
+def _shown(value: float | None, form: str) -> str:
+    """Return a number as people read it, a dash for none."""
+    return "-" if value is None else format(value, form)
 
 
 class Watch:

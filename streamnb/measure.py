@@ -1,6 +1,7 @@
-"""How well the predictions did: accuracy, log loss, Cohen's kappa, recall by class, from one table of counts.
+"""How well the predictions did: accuracy, kappas, recall by class, log loss, Brier score, calibration.
 
-Law: measuring goes event by event, so the cuts between batches do not show; measures of parts add up.
+Law: measuring goes event by event, so the cuts between batches do not show; measures of parts, merged in the order of
+the stream, are those of the whole.
 """
 
 import math
@@ -11,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamnb.arrays import Floats, Integers, compiled
+from streamnb.calibration import Calibration, settle
 from streamnb.labels import Label, Labels
+from streamnb.no_change import NoChange, compare
 from streamnb.tables import grown
 
 SMALLEST_PROBABILITY = 1e-15
@@ -32,12 +35,16 @@ class Measures:
     [0, 1, 1]
     >>> measures.measured, measures.accuracy, round(measures.log_loss, 3)
     (2, 0.5, 0.511)
+    >>> measures.compared, measures.no_change_accuracy, round(measures.brier_score, 3)
+    (1, 1.0, 0.37)
     """
 
     def __init__(self) -> None:
         self._labels = Labels()
         self._confusion: Integers = np.zeros((0, 0), dtype=np.int64)
         self._sums: Floats = np.zeros(2)
+        self._calibration = Calibration()
+        self._no_change = NoChange()
 
     def update(self, probabilities: Floats, classes: Iterable[Label], labels: Iterable[object]) -> list[int]:
         """Measure a batch of predictions; return the place among the classes of each prediction, -1 for no answer.
@@ -64,7 +71,8 @@ class Measures:
         size = len(self._labels)
         self._confusion = grown(self._confusion, (size, size))
         chosen = np.empty(len(probabilities), dtype=np.int64)
-        tally(probabilities, columns, codes, self._confusion, self._sums, chosen)
+        tables = self._confusion, self._sums, self._calibration.table, self._no_change.counts
+        tally(probabilities, columns, codes, *tables, chosen)
         return chosen.tolist()
 
     @property
@@ -114,6 +122,43 @@ class Measures:
         chance = float(confusion.sum(axis=0) @ confusion.sum(axis=1)) / total**2 if total else 1.0
         return (self.accuracy - chance) / (1.0 - chance) if chance < 1.0 else float("nan")
 
+    @property
+    def compared(self) -> int:
+        """How many measured events had a labelled event before them; not those measured before this was counted."""
+        return self._no_change.compared
+
+    @property
+    def no_change_accuracy(self) -> float:
+        """The share of the compared events that have the label of the one before; NaN without any."""
+        return self._no_change.accuracy
+
+    @property
+    def kappa_temporal(self) -> float:
+        """Kappa-Temporal, the accuracy beyond that of no change, over the compared events; see `NoChange.kappa`."""
+        return self._no_change.kappa
+
+    @property
+    def binned(self) -> int:
+        """How many measured events are in the bins and the Brier score; not those measured before they were counted."""
+        return self._calibration.events
+
+    @property
+    def brier_score(self) -> float:
+        """The mean squared difference to the truth, summed over classes: 0 to 2; see `Calibration.brier_score`."""
+        return self._calibration.brier_score
+
+    @property
+    def expected_calibration_error(self) -> float:
+        """The mean gap between probability and share right; see `Calibration.expected_error`."""
+        return self._calibration.expected_error
+
+    def reliability(self) -> list[tuple[float, float, int, float, float]]:
+        """Return ten bins by the probability of the answer: above, to, events, their mean probability, share right.
+
+        NaN stands for the means of a bin without events.
+        """
+        return self._calibration.rows()
+
     def recall(self) -> list[tuple[Label, int, float]]:
         """Return for each class its label, how many of its events were measured, and the share that was right."""
         confusion = self.confusion
@@ -125,20 +170,34 @@ class Measures:
         ]
 
     def merge(self, other: "Measures") -> None:
-        """Add the measures of another part of the stream; classes are matched by label."""
+        """Add the measures of the part of the stream that comes next; classes are matched by label.
+
+        The order matters to `no_change_accuracy` and `kappa_temporal` alone: the first labelled event of the other part
+        has that of the last of this one for its label before.
+        """
         places = np.array([self._labels.add(label) for label in other.classes], dtype=np.int64)
         size = len(self._labels)
         self._confusion = grown(self._confusion, (size, size))
         self._confusion[np.ix_(places, places)] += other.confusion
         self._sums += other._sums  # noqa: SLF001 - another of its own kind
+        self._calibration.merge(other._calibration)  # noqa: SLF001
+        self._no_change.join(other._no_change, places)  # noqa: SLF001
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return all that the measures are: plain values and arrays."""
-        return {"classes": self.classes}, {"confusion": self.confusion, "sums": self._sums}
+        return {"classes": self.classes}, {
+            "confusion": self.confusion,
+            "sums": self._sums,
+            "reliability": self._calibration.table,
+            "no_change": self._no_change.counts,
+        }
 
     @classmethod
     def from_state(cls, plain: Mapping[str, Sequence[Label]], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the measures whose `to_state` this is."""
+        """Return the measures whose `to_state` this is.
+
+        A state without calibration and no change, as version 2 of the snapshot has it, counts them from here on.
+        """
         measures = cls()
         measures._labels = Labels(plain["classes"])
         size = len(measures._labels)
@@ -148,14 +207,27 @@ class Measures:
             raise ValueError(f"sums of the shape {arrays['sums'].shape}")
         measures._confusion = arrays["confusion"].copy()
         measures._sums = arrays["sums"].copy()
+        if "reliability" in arrays:
+            measures._calibration = Calibration.from_table(arrays["reliability"])
+        if "no_change" in arrays:
+            measures._no_change = NoChange.from_counts(arrays["no_change"], size)
+        elif measures.measured + measures.unanswered:
+            measures._no_change = NoChange.after_unknown()
         return measures
 
 
 @compiled
 def tally(
-    probabilities: Floats, columns: Integers, labels: Integers, confusion: Integers, sums: Floats, chosen: Integers
+    probabilities: Floats,
+    columns: Integers,
+    labels: Integers,
+    confusion: Integers,
+    sums: Floats,
+    reliability: Floats,
+    no_change: Integers,
+    chosen: Integers,
 ) -> None:
-    """Measure predictions in turn: add to confusion[label, predicted] and to sums, set chosen[event].
+    """Measure predictions in turn: add to confusion[label, predicted] and the other tables, set chosen[event].
 
     columns[class] is the place in the confusion of each column of the probabilities; chosen is the column of the
     largest probability, the first of equals, or -1 for a row of zeros: no answer. Sums are the log loss, and the
@@ -173,12 +245,18 @@ def tally(
         label = labels[event]
         if label < 0:
             continue
+        right = best >= 0 and columns[best] == label
+        compare(no_change, label, best >= 0, right)
         if best < 0:
             sums[1] += 1.0
             continue
         confusion[label, columns[best]] += 1
         given = 0.0
+        squares = 0.0
         for k in range(len(row)):
             if columns[k] == label:
                 given = row[k]
+            else:
+                squares += row[k] * row[k]
+        settle(reliability, most, right, squares + (1.0 - given) * (1.0 - given))
         sums[0] -= math.log(min(max(given, SMALLEST_PROBABILITY), 1.0 - SMALLEST_PROBABILITY))

@@ -5,7 +5,8 @@ Law: what is loaded equals what was saved, bit for bit; a snapshot with any bit 
     bytes   what
     8       the magic b"streamnb"
     32      BLAKE2b of all that follows
-    4       version of the format, little-endian; version 1, without priors, bags, clocks and bounds, is read as well
+    4       version of the format, little-endian; read as well are version 1, without priors, bags, clocks and bounds,
+            and version 2, without calibration and no change among the measures
     8       length of the JSON, little-endian
     ...     JSON: {"state": plain values, "arrays": [[name, type, shape], ...]}
     ...     the arrays in that order, little-endian, in C order
@@ -26,7 +27,7 @@ from streamnb.naive_bayes import NaiveBayes
 from streamnb.settings import MissingTokenizerError
 from streamnb.tokenizer import Tokenizer
 
-VERSION = 2
+VERSION = 3
 
 _MAGIC = b"streamnb"
 _DIGEST = 32

@@ -1,4 +1,4 @@
-"""Snapshots merged, unlearned, explained and shown, and one that the release before wrote."""
+"""Snapshots merged, unlearned, explained and shown, and those that the releases before wrote."""
 
 import json
 import os
@@ -127,7 +127,7 @@ def test_measures_tallies_and_bad_values_add_up(command):
         trained(command, name, some)
     command("merge", "one", "two", "-o", "merged")
     first, second, both = (json.loads(command("inspect", each, "--json").out) for each in ("one", "two", "merged"))
-    for key in ("records", "predicted", "learned", "measured", "unanswered", "unpredicted"):
+    for key in ("records", "predicted", "learned", "measured", "unanswered", "unpredicted", "compared", "binned"):
         assert both["report"][key] == first["report"][key] + second["report"][key]
     assert both["report"]["confusion"] == [
         [one + other for one, other in zip(*rows, strict=True)]
@@ -599,7 +599,7 @@ def test_features_are_ranked_and_copies_named(command):
     assert sorted(map(sorted, told["alike"])) == [["copy", "good"], ["twin", "word"]]
 
 
-# The release before
+# The releases before
 
 
 V1_EVENTS = (
@@ -682,6 +682,26 @@ def test_a_run_goes_on_from_version_1_as_from_its_own(old, tmp_path):
         moments[:, LOW] = 0.0
     for key, array in arrays.items():
         assert array == pytest.approx(arrays_anew[key], rel=1e-12)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_measures_of_an_earlier_version_go_on_and_new_ones_have_counts_of_their_own(old, tmp_path, version):
+    data = (ROOT / "tests" / f"version-{version}.snapshot").read_bytes()
+    assert data[40] == version
+    for path in (tmp_path / "snapshots").iterdir():
+        path.write_bytes(data)
+    for name, length in State.from_bytes(data)[2].items():
+        (tmp_path / name).write_bytes(b"x" * (length - 1) + b"\n")
+    before = json.loads(old("inspect", "snapshots", "--json").out)["report"]
+    assert (before["measured"], before["compared"], before["binned"]) == (5, 0, 0)
+    assert (before["accuracy"], before["brier_score"], before["kappa_temporal"]) == (0.2, None, None)
+    more = b"".join(b'{"id": %d, "size": 2.0, "color": "red", "label": "apple"}\n' % place for place in (8, 9, 10))
+    (tmp_path / "events.jsonl").write_bytes(V1_EVENTS + more)
+    assert old("run", "events.jsonl", *V1_FLAGS).status == 0
+    after = json.loads(old("inspect", "snapshots", "--json").out)["report"]
+    assert (after["measured"], after["accuracy"]) == (8, 0.5)
+    assert (after["binned"], after["compared"], after["no_change_accuracy"]) == (3, 2, 1.0)
+    assert 0 < after["brier_score"] < 0.2
 
 
 def test_a_snapshot_of_version_1_merges_with_one_of_today(old, tmp_path):

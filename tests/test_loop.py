@@ -8,7 +8,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from river import datasets, evaluate, metrics
+from river import datasets, dummy, evaluate, metrics
 
 from consumers.errors import FileError
 from consumers.interrupts import Interrupts
@@ -186,7 +186,7 @@ def _evaluated(tmp_path, capfd, monkeypatch, stream) -> dict:
 
 
 @pytest.mark.parametrize("name", ["Phishing", "Shuttle"])
-def test_evaluate_gives_the_accuracy_and_log_loss_of_rivers_own_evaluation(tmp_path, capfd, monkeypatch, name):
+def test_evaluate_gives_the_accuracies_and_log_loss_of_rivers_own_evaluation(tmp_path, capfd, monkeypatch, name):
     """To 12 digits; from where both classes are known, for before that river's log loss is of another kind."""
     stream = [(event, bool(label)) for event, label in getattr(datasets, name)()]
     report = _evaluated(tmp_path, capfd, monkeypatch, stream)
@@ -199,6 +199,10 @@ def test_evaluate_gives_the_accuracy_and_log_loss_of_rivers_own_evaluation(tmp_p
     loss = cross_entropy.get() + unseen * 34.538776394910684 / report["measured"]
     assert report["log_loss"] == pytest.approx(loss, rel=1e-12)
     assert report["measured"] == confusion.n_samples
+    unchanged = evaluate.progressive_val_score(stream, dummy.NoChangeClassifier(), metrics.Accuracy()).get()
+    assert report["no_change_accuracy"] == pytest.approx(unchanged, rel=1e-12)
+    assert report["kappa_temporal"] == pytest.approx((accuracy.get() - unchanged) / (1 - unchanged), rel=1e-9)
+    assert report["compared"] == report["binned"] == confusion.n_samples
 
 
 @needs_streams
