@@ -16,16 +16,39 @@ Integers = NDArray[np.int64]
 WEIGHT, EVENTS, GIVEN = range(3)
 """The rows of `Tables.weights`: the weight learned, the number of events learned, the prior that the user gave."""
 
-SMOOTHING, VARIANCE_PRIOR, DEGREES, PRIOR_SMOOTHING, PRIOR, KNOWN, BAGS, UNIT = range(8)
+SMOOTHING, VARIANCE_PRIOR, DEGREES, PRIOR_SMOOTHING, PRIOR, KNOWN, BAGS, UNIT, RATE, CLIP = range(10)
 """The places in `Tables.settings`.
 
 Degrees are what a variance takes off the weight: 0, or 1 where it is unbiased. The first so many classes are known even
 before an event of theirs. The unit is the stored weight of an event of now: 1, or more as forgetting goes on; smoothing
-and priors are counted in it.
+and priors are counted in it. The step rate of learned weights and the most that a part of an event may say are those of
+a model with several memories.
 """
 
 OBSERVED_PRIOR, UNIFORM_PRIOR, GIVEN_PRIOR = range(3)
 MULTINOMIAL, COMPLEMENT, BERNOULLI = range(3)
+
+MIXED, GAUSSIAN, LOG_NORMAL, BINNED, AUTO = range(5)
+"""The likelihoods of numbers: a Gaussian and bins, each with its weight; one of three alone; the best of these."""
+
+LIKELIHOOD, FITS, EDGES = 0, 1, 4
+"""The places in likelihoods [feature, place].
+
+Which it is; how well the Gaussian, the log-normal and the bins have told the label so far, as sums of logs; the
+declared edges of bins, infinite from the last one on, the first NaN where bins are automatic.
+"""
+
+CHANGE, SQUARES = range(2)
+"""What a learned weight is kept as: its change from where it starts, and the sum of its squared gradients."""
+
+CURVE, BIN = range(2)
+"""The two parts that a number may say: what its density curve does, and what its bin does."""
+
+LOSS = 2
+"""Beside change and squares of a memory's prior: the loss of the memory, older losses faded."""
+
+HALF_LIFE, LANDMARK, NEWEST, UNIT_NOW = range(4)
+"""The places in clocks [memory, place]."""
 
 PRODUCTS, SCORES, PRIORS = range(3)
 """The rows of the kernels' work space [row, class]: ratios multiplied so far, log scores, log priors."""
@@ -49,6 +72,9 @@ The code of an event's label, negative where it is not to be learned; the weight
 scored.
 """
 
+TIME = 2
+"""The row of lessons of a model with several memories, which keeps the time of an event instead of a unit."""
+
 NUMBERS, CATEGORIES, TOKENS = range(3)
 """The rows of the starts of `Events`."""
 
@@ -57,6 +83,9 @@ ABSENT = np.iinfo(np.int64).min
 
 LARGEST = 1e140
 """Numbers beyond this have squares that a sum of squares in double precision cannot hold."""
+
+FARTHEST = 40.0
+"""Half-lives from the landmark of a clock to an event: squares of 1e140 times 2^40 are far from overflowing."""
 
 FADED = 2.0**-500
 """A stored weight below this is nothing."""

@@ -10,10 +10,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.arrays import AMOUNT, FADED, LABEL, UNIT_THEN, Floats, compiled
+from streamnb.arrays import AMOUNT, FADED, FARTHEST, LABEL, UNIT_THEN, Floats, compiled
 
 _LANDMARK, _NEWEST, _UNIT = range(3)
-_FARTHEST = 40.0  # half-lives from the landmark to an event: squares of 1e140 times 2^40 are far from overflowing
 LATEST = 1e300
 """Times are less than so many half-lives from 0; from 2^50 on they have no room for fractions of one."""
 
@@ -59,6 +58,11 @@ class Clock:
     def unit(self) -> float:
         """What an event weighs at the newest time; 1 before any."""
         return float(self._state[_UNIT])
+
+    def keep_in(self, place: Floats) -> None:
+        """Keep landmark, newest time and unit in an array from now on, where a kernel may move them."""
+        place[:] = self._state
+        self._state = place
 
     def weight(self, time: float) -> float:
         """Return what an event at a time weighs."""
@@ -137,7 +141,7 @@ def _weigh(times: Floats, half_life: float, state: Floats, start: int, lessons: 
             age = times[stop] / half_life
             if newest == -math.inf:
                 landmark = math.floor(age)
-            elif age - landmark > _FARTHEST:
+            elif age - landmark > FARTHEST:
                 break
             power = 2.0 ** (age - landmark)
             lessons[AMOUNT, stop] *= power if power >= FADED else 0.0

@@ -76,8 +76,7 @@ class Encoder:
             if numbers is not None and codes is not None:
                 values = np.empty(len(numbers))
                 layout.pack(values, 0, *numbers)  # type: ignore[arg-type] # an array is a buffer, as Python 3.12 knows
-                features = layout.number_features
-                return layout.starts, np.concatenate((features, codes)) if codes else features, values
+                return layout.starts, layout.entries(codes), values
         if not isinstance(event, Mapping):
             raise TypeError(f"an event is a dict of features, not {type(event).__name__}")
         return stacked([self._row(event, learn, False, Counter())])

@@ -5,8 +5,8 @@ Law: the prior and the shares add up to the difference of the two classes' score
 
 import html
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,7 +35,9 @@ class Share(NamedTuple):
 class Explanation:
     """Why `label` rather than `against`, which is None where there is no other class.
 
-    `prior` is what the classes' frequencies add to the log odds, `shares` what the features do, the largest first.
+    `prior` is what the classes' frequencies add to the log odds, `shares` what the features do, the largest first. From
+    a model that has learned weights there are `weights`, that of each feature, and `memories`, the share of each in the
+    mixture by its half-life; what a feature and the prior add is with all of these.
 
     Examples
     --------
@@ -54,6 +56,8 @@ class Explanation:
     against: Label | None
     prior: float
     shares: list[Share]
+    weights: Mapping[FeatureName, float] = field(default_factory=dict)
+    memories: Mapping[float, float] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
@@ -96,7 +100,8 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"  {share:+.2f}  {name}" for name, share in self._bars(len(self.shares) + 1)]
-        return "\n".join([self._title(), *lines])
+        memories = [f"{share:.0%} {_half_life(half_life)}" for half_life, share in self.memories.items()]
+        return "\n".join([self._title(), *lines, *([f"  by memories: {', '.join(memories)}"] if memories else [])])
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
@@ -114,10 +119,17 @@ class Explanation:
             return f"{self.label!r}, the only class"
         return f"{self.label!r} rather than {self.against!r}: log odds {self.score:.2f}"
 
+    def _weight(self, feature: FeatureName) -> str:
+        return f"  (weight {self.weights[feature]:.2f})" if feature in self.weights else ""
+
     def _bars(self, top: int) -> list[tuple[str, float]]:
-        bars = [(f"{feature} = {value!r:.40}", share) for feature, value, share in self.shares]
+        bars = [(f"{feature} = {value!r:.40}{self._weight(feature)}", share) for feature, value, share in self.shares]
         bars.append(("(prior)", self.prior))
         return sorted(bars, key=lambda bar: -abs(bar[1]))[:top]
+
+
+def _half_life(half_life: float) -> str:
+    return "for good" if math.isinf(half_life) else f"of {half_life:g}"
 
 
 def name_shares(vocabulary: Vocabulary, encoded: Events, event: Event, shares: Sequence[float]) -> list[Share]:

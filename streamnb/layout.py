@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.arrays import LARGEST, Floats
+from streamnb.arrays import LARGEST, Floats, Integers
 from streamnb.events import Columns, Event, is_name
 from streamnb.values import as_number, is_nan
 
@@ -54,6 +54,8 @@ class Layout:
         size, whole = len(numbers), len(numbers) + len(categories)
         self.starts = np.array(((0, size), (size, whole), (size, size)))
         self.pack = struct.Struct(f"{len(numbers)}d").pack_into  # four times faster than numpy for a few numbers
+        self._entries = np.concatenate((self.number_features, np.zeros(len(categories), dtype=np.int64)))
+        self._pack_codes, self._codes_at = struct.Struct(f"{len(categories)}q").pack_into, 8 * len(numbers)
         self._names = (
             [numbers[feature] for feature in sorted(numbers)],
             [categories[feature] for feature in self.category_features],
@@ -72,6 +74,14 @@ class Layout:
             return numbers if _all_numbers(map(type, numbers)) and math.hypot(*numbers) < LARGEST else None
         except OverflowError:  # an integer beyond any float
             return None
+
+    def entries(self, codes: Sequence[int]) -> Integers:
+        """Return the entries of an event: the features of its numbers, and the codes of its categories."""
+        if not codes:
+            return self.number_features
+        entries = self._entries.copy()
+        self._pack_codes(entries, self._codes_at, *codes)  # type: ignore[arg-type] # as for `pack`
+        return entries
 
     def pick(self, events: Sequence[Event] | Columns, *, learn: bool) -> Picked | None:
         """Return the columns of events; None unless all have these keys, and nothing under unknown ones is to be read.
@@ -138,4 +148,7 @@ def _values_of(names: Sequence[Any]) -> Callable[[Event], tuple[Any, ...]]:
     """Return a function from an event to the tuple of its values of these names; KeyError if it lacks one."""
     if len(names) > 1:
         return itemgetter(*names)
-    return lambda event: tuple(event[name] for name in names)
+    if not names:
+        return lambda _: ()
+    only = itemgetter(*names)
+    return lambda event: (only(event),)

@@ -1,32 +1,27 @@
-"""NaiveBayes: the classifier, in river's terms.
+"""NaiveBayes: the classifier that counts every event alike, or less the older it is.
 
-Law: learning an event changes its class only; predicting changes nothing; a batch gives, bit for bit, what its events
-give one by one; models of parts of a stream add up to that of the whole.
+Law: learning an event changes its class only; models of parts of a stream add up to that of the whole.
 """
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from river import base
 
-from streamnb import frames
-from streamnb.arrays import AMOUNT, EVENTS, LABEL, WEIGHT, Floats
+from streamnb.arrays import AMOUNT, LABEL, UNIT, Events, Floats, Tables
 from streamnb.batch import as_weight
+from streamnb.classifier import Classifier
+from streamnb.encoded import part_of
 from streamnb.events import Event
-from streamnb.explain import Explanation, name_shares
-from streamnb.features import alike, ranking, stats_of, table_of
 from streamnb.kernels.explain import explain
 from streamnb.kernels.learn import learn
 from streamnb.kernels.passes import score, test_then_train
 from streamnb.kernels.unlearn import unlearn
-from streamnb.labels import Label, as_label, by_label
-from streamnb.learner import NO_LESSONS, Learner
+from streamnb.labels import NO_LABEL, Label, as_label, by_label
 from streamnb.settings import Bags, Prior, Settings
+from streamnb.statistics import Statistics
 from streamnb.tokenizer import TOKENS, Tokenizer
 from streamnb.unlearn import Claim
 from streamnb.values import FeatureName, Kind
@@ -34,7 +29,7 @@ from streamnb.values import FeatureName, Kind
 _SETTINGS = [field.name for field in fields(Settings)]
 
 
-class NaiveBayes(Learner, base.MiniBatchClassifier):
+class NaiveBayes(Classifier):
     """Naive Bayes for events of numbers, categories and text, learned one event at a time.
 
     Numbers are Gaussian within a class, with Welford's mean and variance; categories and tokens are counted and
@@ -100,6 +95,9 @@ class NaiveBayes(Learner, base.MiniBatchClassifier):
     {'humidity': 'numeric', 'outlook': 'categorical'}
     """
 
+    _kernel = staticmethod(test_then_train)
+    _tables: Tables
+
     def __init__(
         self,
         *,
@@ -129,35 +127,6 @@ class NaiveBayes(Learner, base.MiniBatchClassifier):
         self.max_values = max_values
         self.max_features = max_features
         self._begin(Settings(**{name: getattr(self, name) for name in _SETTINGS}))
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
-
-    @property
-    def classes(self) -> list[Label]:
-        """The classes, those known before and then in the order of first sight, as on every axis of classes."""
-        return list(self.statistics.labels)
-
-    @property
-    def class_weights(self) -> list[float]:
-        """The weight of each class: how many events were learned under it, each counting its weight as of now."""
-        weights = self.statistics.weights[WEIGHT, 1 : len(self._labels) + 1]
-        return (weights / self.statistics.unit).tolist()  # type: ignore[no-any-return]
-
-    @property
-    def learned(self) -> int:
-        """How many events were learned, and not unlearned."""
-        return int(self.statistics.weights[EVENTS, 0])
-
-    @property
-    def bad_values(self) -> Counter[FeatureName]:
-        """How many values of each feature did not fit its kind, among the events learned."""
-        return Counter(self._encoder.bad_values)
-
-    def schema(self) -> dict[FeatureName, Kind]:
-        """Return the kind of each feature that has been learned."""
-        return self.statistics.vocabulary.schema()
 
     def learn_one(self, x: Event, y: Any, w: float = 1.0, t: float | None = None) -> None:
         """Learn one event under its label.
@@ -190,185 +159,8 @@ class NaiveBayes(Learner, base.MiniBatchClassifier):
             self._turn_clock(time, lesson)
         learn(*self._learn_tables, *events, lesson)
         if new and self._vocabulary.newcomers:
-            self._admit(float(lesson[AMOUNT, 0]))
-
-    def unlearn_one(self, x: Event, y: Any, w: float = 1.0, t: float | None = None, *, cells: bool = False) -> None:
-        """Take back an event that was learned, so that what is left is as if it had never come.
-
-        Up to rounding; a model that forgets does not turn back its time. Classes, features and values that came with no
-        other event are gone. Where rare values share a column, a value may be taken from there.
-
-        Parameters
-        ----------
-        w, t
-            The weight and the time with which it was learned; without a time, that of the newest event.
-        cells
-            Whether every value is a cell of text, as in CSV.
-
-        Raises ValueError where it can be told that the event was not learned; nothing is changed then.
-        """
-        code = self._labels.find(as_label(y))
-        if code is None:
-            raise ValueError(f"this event was not learned: no event was learned under the label {y!r}")
-        time, amount = self._when(math.nan if t is None else t), as_weight(w)
-        if amount == 0.0:
-            return
-        if self._clock is not None:
-            amount *= self._clock.weight(time)
-        unknown, bad = self._encoder.unknown(x, cells=cells)
-        if unknown and not self._vocabulary.full:
-            raise ValueError(f"this event was not learned: no value of {unknown[0]!r} was")
-        event = self._encoded(x, cells=cells)
-        try:
-            Claim(self._tables, self._vocabulary, event, code + 1, amount).settle()
-        except ValueError as error:
-            raise ValueError(f"this event was not learned with the label {y!r} and the weight {w}: {error}") from error
-        unlearn(*self._tables, *event, code + 1, amount)
-        self._encoder.bad_values -= bad
-        if self.statistics.is_empty(event, code + 1):
-            self._take(self.statistics.packed(), self._encoder.bad_values)
-
-    def explain_one(
-        self, x: Event, label: Any = None, against: Any = None, *, cells: bool = False
-    ) -> Explanation | None:
-        """Return why one class is more probable than another; None where nothing has been learned.
-
-        Parameters
-        ----------
-        label, against
-            The two classes; None for the most probable, and for the most probable of the others.
-        cells
-            Whether every value is a cell of text, as in CSV.
-
-        Raises ValueError for what is no class.
-        """
-        chosen = -1 if label is None else self._code(label)
-        rival = -1 if against is None else self._code(against)
-        if chosen == rival >= 0:
-            raise ValueError(f"{label!r} is to be explained against another class, not against itself")
-        if not self.statistics.weights[WEIGHT, 0]:
-            return None
-        labels = self._labels.names
-        if len(labels) == 1:
-            return Explanation(labels[0], None, 0.0, [])
-        encoded = self._encoded(x, cells=cells)
-        shares = np.empty(1 + len(encoded[1]))
-        chosen, rival = explain(*self._tables, *encoded, chosen, rival, shares)
-        prior, *rest = shares.tolist()
-        return Explanation(labels[chosen], labels[rival], prior, name_shares(self._vocabulary, encoded, x, rest))
-
-    def feature_stats(self, feature: FeatureName | None = None, label: Any = None, backend: str | None = None) -> Any:
-        """Return what a feature was in a class or, without one, a data frame of all features in all classes.
-
-        Parameters
-        ----------
-        feature, label
-            A feature and a class: the answer is then a `FeatureStats`.
-        backend
-            What frame to make, such as "pandas" or "polars"; whichever is installed if None.
-
-        Raises ValueError for what was never learned.
-        """
-        if feature is None:
-            return frames.table(table_of(self.statistics, self.settings), backend)
-        return stats_of(self.statistics, feature, as_label(label))
-
-    def feature_ranking(self) -> list[tuple[FeatureName, float]]:
-        """Return the features, the one that tells most of the label first, with what it tells in bits.
-
-        That is the mutual information of feature and label, from the tables alone.
-
-        >>> model = NaiveBayes()
-        >>> for color, size in (("red", 1), ("green", 5), ("red", 2), ("green", 4)):
-        ...     model.learn_one({"color": color, "shape": "round"}, color == "red")
-        >>> [(name, round(bits, 2)) for name, bits in model.feature_ranking()]
-        [('color', 0.19), ('shape', 0.0)]
-        """
-        return ranking(self.statistics, self.settings)
-
-    def similar_features(self) -> list[list[FeatureName]]:
-        """Return groups of features that tell the classes apart alike: copies, whose evidence counts once for each."""
-        return alike(self.statistics, self.feature_ranking())
-
-    @classmethod
-    def merge(cls, models: Iterable[Self]) -> Self:
-        """Return the model that would have learned what each of these models did, part after part.
-
-        Classes, features and values are matched by name. Counts add up exactly, moments up to rounding. Models that
-        forget are merged by the times of their events; where they counted events, each by its own count.
-
-        Raises ValueError, saying why, where they do not go together, or where there is none.
-
-        >>> one, other = NaiveBayes(), NaiveBayes()
-        >>> one.learn_one({"size": 1.0}, "small")
-        >>> other.learn_one({"size": 9.0}, "large")
-        >>> (one + other).class_weights, (one + other).classes
-        ([1.0, 1.0], ['small', 'large'])
-        """
-        first, *others = models
-        statistics = first.statistics.copy()
-        bad_values = first.bad_values
-        for other in others:
-            difference = first.settings.difference(other.settings)
-            if difference is not None:
-                raise ValueError(f"these models cannot be merged: {difference}")
-            try:
-                statistics.add(other.statistics)
-            except ValueError as error:
-                raise ValueError(f"these models cannot be merged: {error}") from error
-            bad_values.update(other.bad_values)
-        merged = first.clone()
-        merged._take(statistics.bounded(), bad_values)  # noqa: SLF001 - one of its own kind
-        return merged
-
-    def __add__(self, other: Self) -> Self:
-        """Return the two models merged."""
-        return self.merge([self, other]) if isinstance(other, NaiveBayes) else NotImplemented
-
-    def configure(self, **changes: Any) -> None:
-        """Change how the model scores, without learning again: smoothing, priors, unbiased, multinomial or complement.
-
-        Raises ValueError for a setting that cannot be, or cannot be changed; nothing is changed then.
-
-        >>> model = NaiveBayes()
-        >>> for label in ("spam", "ham", "ham", "ham"):
-        ...     model.learn_one({}, label)
-        >>> model.configure(prior={"spam": 0.1, "ham": 0.9})
-        >>> model.p_class("ham")
-        0.9
-        """
-        self.settings = self.settings.changed(changes)
-        for name, value in changes.items():
-            setattr(self, name, value)
-        self.statistics.settings = self.settings
-        statistics = self.statistics.packed() if "prior" in changes else self.statistics  # without classes once given
-        self._take(statistics, self.bad_values)
-
-    def predict_proba_one(self, x: Event, **_: Any) -> dict[Label, float]:  # type: ignore[override] # floats too
-        """Return the probability of each class; nothing where nothing has been learned.
-
-        Labels that Python takes for equal, such as 1 and True, share one key, with the sum; `test_then_train` keeps
-        them apart. Keywords are river's, for other models, and change nothing.
-        """
-        labels = self._labels.names
-        probabilities = np.zeros((1, len(labels)))
-        events = self._encoder.encode_one(x, learn=False)
-        test_then_train(*self._tables, *events, NO_LESSONS, probabilities)
-        shares = probabilities.tolist()[0]
-        if not any(shares):
-            return {}
-        named = dict(zip(labels, shares))  # noqa: B905 - of one length; checking it takes half as long again
-        return named if len(named) == len(labels) else by_label(labels, shares)
-
-    def predict_one(self, x: Event, **_: Any) -> Label | None:  # type: ignore[override] # floats too
-        """Return the most probable class, the one seen first among equals; None where nothing has been learned."""
-        labels = self._labels.names
-        if not labels:
-            return None
-        probabilities = np.zeros((1, len(labels)))
-        events = self._encoder.encode_one(x, learn=False)
-        test_then_train(*self._tables, *events, NO_LESSONS, probabilities)
-        return labels[int(probabilities.argmax())] if probabilities.any() else None
+            self._admit(lesson[:, 0])
+            self._fit_if_new()
 
     def joint_log_likelihood(self, x: Event) -> dict[Label, float]:
         """Return log P(class) + log P(event | class) for each class, as river's naive Bayes models do."""
@@ -378,101 +170,76 @@ class NaiveBayes(Learner, base.MiniBatchClassifier):
         score(*self._tables[1:], *event, scores)
         return by_label(self._labels.names, scores.tolist())
 
-    def p_class(self, c: Any) -> float:
-        """Return the prior probability of a class; 0 for one that was never learned."""
-        try:
-            code = self._labels.find(as_label(c))
-        except ValueError:
-            return 0.0
-        return 0.0 if code is None else float(self._priors()[code])
+    def _begin(self, settings: Settings) -> None:
+        """Make this a model that has learned nothing."""
+        self.settings = settings
+        self._lesson = np.ones((3, 1))  # of one plain event
+        self._take(Statistics(settings), Counter())
 
-    def learn_many(self, X: Any, y: Iterable[object], w: Any = None, t: Any = None) -> None:
-        """Learn the events of a frame (pandas, polars, ...), an array [event, feature] or a list of dicts.
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_lesson": np.ones((3, 1))}  # work space is no state
 
-        A row without a label (None or NaN) is not learned; values that do not fit their feature are left out, and
-        counted in `bad_values`. Weights and times, one for each event, are as in `learn_one`. Raises ValueError for a
-        label, a weight or a time that cannot be one; nothing of the batch is kept then.
-        """
-        batch = self._batch(X, y, w, t)
-        self._run(batch, cells=False, bad=Counter(), probabilities=None)
+    def _take(self, state: Statistics, bad_values: Counter[FeatureName]) -> None:
+        """Make this the model of some statistics."""
+        self._state = state
+        self._encode_with(state, state.clock, bad_values)
+        self._array = self.settings.as_array()
+        state.give_priors(self.settings.given)
+        self._fit_tables()
 
-    def predict_proba_many(self, X: Any) -> Any:
-        """Return a frame like X with a row of probabilities per event and a column per class.
+    def _fit_tables(self) -> None:
+        """Make room for every feature, value and class that has a number."""
+        self._registered = self._vocabulary.registered
+        self._tables = self.statistics.tables(self._array)
+        self._learn_tables = self._tables[:7]
 
-        Without columns, and in some kinds of frame without rows, where nothing has been learned. For dicts and arrays
-        there is `test_then_train`, with None for labels.
-        """
-        return frames.probabilities(self._predict_many(X), self.classes if self.learned else [], like=X)
+    def _turn_clock(self, time: float, lesson: Floats) -> None:
+        """Turn the clock on to an event, and the weight in its lesson into what it is stored with."""
+        if self._clock is not None:
+            times = np.array((time,))
+            if not self._clock.weigh(times, 0, lesson):
+                self.statistics.move(self._clock.age(time))
+                self._clock.weigh(times, 0, lesson)
+            self._array[UNIT] = self._clock.unit
 
-    def predict_many(self, X: Any) -> Any:
-        """Return a series like X with the most probable class of each event; None where nothing has been learned."""
-        probabilities = self._predict_many(X)
-        if not probabilities.any():
-            return frames.series([None] * len(X), like=X)
-        best = probabilities.argmax(axis=1)
-        return frames.series([self._labels[code] for code in best.tolist()], like=X)
+    def _learn(self, events: Events, lessons: Floats, times: Floats | None, probabilities: Floats | None) -> None:
+        """Score and learn encoded events, moving the landmark of the clock as is due."""
+        if self._clock is None or times is None:
+            self._pass(events, lessons, probabilities)
+            return
+        start, size = 0, len(times)
+        while start < size:
+            stop = self._clock.weigh(times, start, lessons)
+            scored = slice(start, stop + 1)  # the event that the landmark moves for is scored before it does
+            some = lessons[:, scored].copy()
+            some[LABEL, stop - start :] = NO_LABEL
+            self._pass(part_of(events, scored), some, None if probabilities is None else probabilities[scored])
+            if stop < size:
+                self.statistics.move(self._clock.age(times[stop]))
+                one = slice(stop, stop + 1)
+                lesson = lessons[:, one].copy()
+                self._clock.weigh(times[one], 0, lesson)
+                self._pass(part_of(events, one), lesson, None)
+                lessons[AMOUNT, stop] = lesson[AMOUNT, 0]
+            self._array[UNIT] = self._clock.unit
+            start = stop + 1
 
-    def test_then_train(
-        self,
-        events: Any,
-        labels: Iterable[object],
-        weights: Any = None,
-        times: Any = None,
-        *,
-        cells: bool = False,
-        bad_values: Counter[FeatureName] | None = None,
-    ) -> Floats:
-        """Predict each event in turn, then learn it under its label: exactly what the events give one by one.
+    def _pass(self, events: Events, lessons: Floats, probabilities: Floats | None) -> None:
+        """Go once over encoded events, in machine code."""
+        if probabilities is None:
+            learn(*self._learn_tables, *events, lessons)
+        else:
+            test_then_train(*self._tables, *events, lessons, probabilities)
 
-        Parameters
-        ----------
-        events
-            Dicts, or a frame, or an array [event, feature] whose features are then named 0, 1, ...
-        labels
-            A label for each event; None for one that is only predicted.
-        weights, times
-            One for each event, or None, as in `learn_one`.
-        cells
-            Whether every value is a cell of text, as in CSV, that may stand for a number.
-        bad_values
-            Counts, by feature, the values of these events that did not fit, whether learned or not.
+    def _admit(self, lesson: Floats) -> None:
+        self.statistics.admit(float(lesson[AMOUNT]))
 
-        Returns
-        -------
-        Probabilities [event, class], in the order of `classes` after the call. A class not yet seen when its row was
-        predicted has 0 there; a row predicted before any label came is all zeros.
+    def _unlearn(self, event: Events, slot: int, amount: float, time: float) -> None:
+        if self._clock is not None:
+            amount *= self._clock.weight(time)
+        Claim(self._tables, self._vocabulary, event, slot, amount).settle()
+        unlearn(*self._tables, *event, slot, amount)
 
-        Examples
-        --------
-        >>> NaiveBayes().test_then_train([{"n": 1}, {"n": 5}, {"n": 1}], ["low", "high", "low"]).round(2)
-        array([[0.  , 0.  ],
-               [1.  , 0.  ],
-               [0.92, 0.08]])
-        """
-        batch = self._batch(events, labels, weights, times)
-        probabilities = np.zeros((len(batch.events), len(self._labels)))
-        bad = Counter() if bad_values is None else bad_values
-        self._run(batch, cells=cells, bad=bad, probabilities=probabilities)
-        return probabilities
-
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return all that the model is: plain values, and arrays cut to what is used."""
-        plain, arrays = self.statistics.to_state()
-        bad_values = sorted(self._encoder.bad_values.items(), key=repr)
-        return {**self.settings.to_state(), **plain, "bad_values": bad_values}, arrays
-
-    @classmethod
-    def from_state(
-        cls, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], tokenizer: Tokenizer | None = None
-    ) -> Self:
-        """Return the model whose `to_state` this is.
-
-        Parameters
-        ----------
-        tokenizer
-            What text is cut by, where that was a function and so is not in the state.
-        """
-        model = cls(**Settings.from_state(plain, tokenizer))
-        model.statistics.restore(plain, arrays)
-        model._take(model.statistics, Counter(dict(plain["bad_values"])))
-        return model
+    def _explain(self, event: Events, chosen: int, against: int, shares: Floats) -> tuple[int, int]:
+        found: tuple[int, int] = explain(*self._tables, *event, chosen, against, shares)
+        return found

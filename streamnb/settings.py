@@ -138,13 +138,13 @@ class Settings:
             "max_features": None if self.max_features is None else int(self.max_features),
         }
 
-    @staticmethod
-    def from_state(state: Mapping[str, Any], tokenizer: Tokenizer | None) -> dict[str, Any]:
-        """Return the settings whose `to_state` this is, by name, as `NaiveBayes` takes them.
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], tokenizer: Tokenizer | None) -> dict[str, Any]:
+        """Return the settings whose `to_state` this is, by name, as the model takes them.
 
         Raises MissingTokenizerError if the tokenizer is a function, and none is given.
         """
-        known = {field.name: state[field.name] for field in fields(Settings) if field.name in state}
+        known = {field.name: state[field.name] for field in fields(cls) if field.name in state}
         known["kinds"] = None if known["kinds"] is None else dict(known["kinds"])
         if not isinstance(known.get("prior", ""), str):
             known["prior"] = [(label, share) for label, share in known["prior"]]

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from streamnb.arrays import GIVEN, MOMENTS, NUMBERS, UNIT, WEIGHT, Events, Floats, Integers, Tables
 from streamnb.clock import Clock
+from streamnb.kernels.fade import fade_weights
 from streamnb.labels import Label, Labels
 from streamnb.settings import Settings
-from streamnb.tables import Counts, Moments, fade, grown
+from streamnb.tables import Counts, Moments, grown
 from streamnb.vocabulary import Places, Used, Vocabulary
 
 
@@ -27,12 +28,22 @@ class Statistics:
     tables.py for moments and counts.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    labels: Labels
+    vocabulary: Vocabulary
+
+    def __init__(self, settings: Settings, names: "Statistics | None" = None) -> None:
+        """Begin with nothing learned; `names` are statistics to share labels and vocabulary with."""
         self.settings = settings
-        self.labels = Labels([*settings.known, *(label for label, _ in settings.given)])
-        self.vocabulary = Vocabulary(
-            settings.kinds or {}, settings.max_values, settings.max_features, empty_bags=settings.bags == "bernoulli"
-        )
+        if names is None:
+            self.labels = Labels([*settings.known, *(label for label, _ in settings.given)])
+            self.vocabulary = Vocabulary(
+                settings.kinds or {},
+                settings.max_values,
+                settings.max_features,
+                empty_bags=settings.bags == "bernoulli",
+            )
+        else:
+            self.labels, self.vocabulary = names.labels, names.vocabulary
         self.clock = Clock(settings.half_life) if settings.half_life is not None and settings.decays else None
         self.weights: Floats = np.zeros((3, 1))
         self.moments = Moments()
@@ -55,11 +66,12 @@ class Statistics:
         self.moments.reserve(len(vocabulary.numeric), slots)
         self.counts.reserve(len(vocabulary.counted), vocabulary.owners, slots)
 
-    def copy(self) -> Self:
-        """Return the same again, to be changed apart."""
+    def copy(self, names: "Statistics | None" = None) -> Self:
+        """Return the same again, to be changed apart; `names` are statistics to share labels and vocabulary with."""
         twin = copy.copy(self)
-        twin.labels, twin.clock = copy.deepcopy(self.labels), copy.deepcopy(self.clock)
-        twin.vocabulary = self.vocabulary.copy()
+        twin.clock = copy.deepcopy(self.clock)
+        twin.labels = copy.deepcopy(self.labels) if names is None else names.labels
+        twin.vocabulary = self.vocabulary.copy() if names is None else names.vocabulary
         twin.weights = self.weights.copy()
         twin.moments, twin.counts = copy.deepcopy(self.moments), copy.deepcopy(self.counts)
         return twin
@@ -92,7 +104,7 @@ class Statistics:
         """Move the landmark of the clock, and scale what is stored accordingly."""
         if self.clock is not None and landmark != self.clock.landmark:
             factor = self.clock.move(landmark)
-            fade(self.weights[WEIGHT], factor)
+            fade_weights(self.weights[: WEIGHT + 1], factor)
             self.moments.fade(factor)
             self.counts.fade(factor)
 
@@ -110,15 +122,19 @@ class Statistics:
         amount
             The weight of the event that brought the newcomers.
         """
-        vocabulary, counts = self.vocabulary, self.counts.array
+        vocabulary = self.vocabulary
         newcomers, vocabulary.newcomers = vocabulary.newcomers if amount > 0.0 else [], []
         for feature, value, times in newcomers:
             columns = vocabulary.columns(feature)
-            least = int(columns[counts[columns, 0].argmin()])
-            self._join_rare(feature, np.array([least]))
-            self.counts.distinct[feature] += 1.0 if counts[least, 0] == 0.0 else 0.0  # all of it had faded
-            counts[least, 0] += amount * (1.0 if self.settings.bags == "bernoulli" else times)
+            least = int(columns[self.counts.array[columns, 0].argmin()])
+            self.hand_over(feature, least, amount, times)
             vocabulary.replace(least, value)
+
+    def hand_over(self, feature: int, column: int, amount: float, times: float) -> None:
+        """Move what a column has counted to the rare values, and give it the weight of a newcomer."""
+        self._join_rare(feature, np.array([column]))
+        self.counts.distinct[feature] += 1.0 if self.counts.array[column, 0] == 0.0 else 0.0  # all of it had faded
+        self.counts.array[column, 0] += amount * (1.0 if self.settings.bags == "bernoulli" else times)
 
     def _join_rare(self, feature: int, columns: Integers) -> None:
         """Move what columns of a feature have counted, by class, to that which its rare values share."""
@@ -135,9 +151,17 @@ class Statistics:
 
         Columns of bounded features are merged as by Agarwal, P. K. and others (2012). Mergeable summaries. PODS.
         """
-        used = other.used()
-        missed = self._missed(), other._missed()
-        places = self.vocabulary.absorb(other.vocabulary, used)
+        missed = self.missed(), other.missed()
+        self.join(other, self.vocabulary.absorb(other.vocabulary, other.used()), *missed)
+
+    def join(self, other: Self, places: Places, mine: Mapping[int, float], theirs: Mapping[int, float]) -> None:
+        """Add the statistics of another part of the stream, whose names have found their places here.
+
+        Parameters
+        ----------
+        mine, theirs
+            What `missed` told of the two parts before.
+        """
         if self.clock is not None and other.clock is not None:
             clocks = self.clock, other.clock
             landmark = max((clock.landmark for clock in clocks if clock.newest > -math.inf), default=0.0)
@@ -150,11 +174,10 @@ class Statistics:
         there = np.array([0, *filter(other.has_class, range(1, other.slots))])
         here = np.array([self.labels.add(other.labels[slot - 1]) + 1 if slot else 0 for slot in there.tolist()])
         self.reserve()
-        self.weights[:GIVEN, here] += other.weights[:GIVEN, there]
-        numeric, counted, columns = (np.flatnonzero(place >= 0) for place in places)
-        self.moments.add(other.moments.array[np.ix_(numeric, np.arange(MOMENTS), there)], places.numeric[numeric], here)
+        self._join_tables(other, places, there, here)
         if self.vocabulary.max_values is not None:
-            self._credit(other, places, *missed)
+            self._credit(other, places, mine, theirs)
+        counted, columns = np.flatnonzero(places.counted >= 0), np.flatnonzero(places.columns >= 0)
         self.counts.add(
             other.counts.array[np.ix_(columns, there)],
             other.counts.totals[np.ix_(counted, there)],
@@ -163,11 +186,17 @@ class Statistics:
             here,
         )
 
+    def _join_tables(self, other: Self, places: Places, there: Integers, here: Integers) -> None:
+        """Add weights and moments, of some slots of another part to some slots here."""
+        self.weights[:GIVEN, here] += other.weights[:GIVEN, there]
+        numeric = np.flatnonzero(places.numeric >= 0)
+        self.moments.add(other.moments.array[np.ix_(numeric, np.arange(MOMENTS), there)], places.numeric[numeric], here)
+
     def has_class(self, slot: int) -> bool:
         """Tell whether anything is left of a class."""
         return bool(self.weights[:GIVEN, slot].any())
 
-    def _missed(self) -> dict[int, float]:
+    def missed(self) -> dict[int, float]:
         """Return for each feature with rare values the most that any of these may have weighed."""
         if self.vocabulary.max_values is None:
             return {}
@@ -216,20 +245,34 @@ class Statistics:
 
     def bounded(self) -> Self:
         """Return the same, or where it has more values than the bound allows, with the least of them among the rare."""
+        excess = self.excess()
+        for feature, columns in excess:
+            self.give_up(feature, columns)
+        return self.packed() if excess else self
+
+    def excess(self) -> list[tuple[int, Integers]]:
+        """Return the columns of the least values of features that have more than the bound allows, with their feature.
+
+        The rare values of each of these features have a column then.
+        """
         most = self.vocabulary.max_values
         if most is None:
-            return self
+            return []
         columns_of = map(self.vocabulary.columns, range(len(self.vocabulary.counted)))
-        excess = [(feature, columns) for feature, columns in enumerate(columns_of) if len(columns) > most]
-        for feature, _ in excess:
+        found = [(feature, columns) for feature, columns in enumerate(columns_of) if len(columns) > most]
+        for feature, _ in found:
             self.vocabulary.add_value(feature, None)
+        weights = self.counts.array[:, 0]
+        return [
+            (feature, columns[np.argsort(weights[columns], kind="stable")][: len(columns) - most])
+            for feature, columns in found
+        ]
+
+    def give_up(self, feature: int, columns: Integers) -> None:
+        """Move what columns of a feature have counted to its rare values."""
         self.reserve()
-        for feature, columns in excess:
-            counts = self.counts.array
-            least = columns[np.argsort(counts[columns, 0], kind="stable")][: len(columns) - most]
-            self._join_rare(feature, least)
-            counts[least, 0] = 0.0
-        return self.packed() if excess else self
+        self._join_rare(feature, columns)
+        self.counts.array[columns, 0] = 0.0
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return all that there is: plain values, and arrays cut to what is used."""
@@ -256,24 +299,31 @@ class Statistics:
 
         Raises ValueError for what cannot be.
         """
-        vocabulary = self.vocabulary
+        self.restore_names(plain, arrays)
+        self.restore_tables(plain.get("clock"), arrays)
+
+    def restore_names(self, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Restore labels, features and values."""
         for name, kind in plain["features"]:
-            vocabulary.add_feature(name, kind)
-        vocabulary.restore_values(arrays["owner"].tolist(), plain["values"])
+            self.vocabulary.add_feature(name, kind)
+        self.vocabulary.restore_values(arrays["owner"].tolist(), plain["values"])
         self.labels = Labels(plain["classes"])
+        if len(self.vocabulary.features) < len(plain["features"]) or len(self.labels.names) < len(plain["classes"]):
+            raise ValueError("a name twice")
+
+    def restore_tables(self, clock: Sequence[Any] | None, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Restore clock and tables, for names that are there."""
         self.reserve()
         _, places = self.to_state()
         if arrays["weights"].ndim == 1:  # as in version 1: each event weighed 1, and none was unlearned
             moments = np.pad(arrays["moments"], ((0, 0), (0, MOMENTS - 3), (0, 0)))
             arrays = {**arrays, "weights": np.stack((arrays["weights"],) * 2), "moments": moments}
-        if len(vocabulary.features) < len(plain["features"]) or len(self.labels.names) < len(plain["classes"]):
-            raise ValueError("a name twice")
         for key, place in places.items():
             if arrays[key].shape != place.shape or arrays[key].dtype != place.dtype:
                 raise ValueError(f"{key} of the shape {arrays[key].shape}, not {place.shape}")
             place[:] = arrays[key]
-        if self.clock is not None:
-            landmark, newest = plain["clock"]
+        if self.clock is not None and clock is not None:
+            landmark, newest = clock
             self.clock.restore(landmark, -math.inf if newest is None else newest)
 
 

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from streamnb.arrays import FADED, MOMENTS, Floats, Integers
+from streamnb.arrays import MOMENTS, Floats, Integers
+from streamnb.kernels.fade import count_distinct, fade_moments, fade_weights
 from streamnb.kernels.learn import two_sum
 
 
@@ -45,16 +46,8 @@ class Moments:
         self.array[place] = np.stack((total, mean, squares, np.maximum(taken, other_taken), low), axis=1)
 
     def fade(self, factor: float) -> None:
-        """Multiply the weights by a power of two; of what becomes too small, nothing is left."""
-        self.array[:, (0, 2)] *= factor
-        faded = (self.array[:, 0] < FADED)[:, None].repeat(MOMENTS, axis=1)
-        self.array[faded] = 0.0
-
-
-def fade(weights: Floats, factor: float) -> None:
-    """Multiply weights, where they are, by a power of two; of what becomes too small, nothing is left."""
-    np.multiply(weights, factor, out=weights)
-    weights[weights < FADED] = 0.0
+        """Multiply the weights by a power of two."""
+        fade_moments(self.array, factor)
 
 
 class Counts:
@@ -88,15 +81,14 @@ class Counts:
         self.count_distinct()
 
     def fade(self, factor: float) -> None:
-        """Multiply by a power of two; of what becomes too small, nothing is left."""
-        fade(self.array, factor)
-        fade(self.totals, factor)
+        """Multiply by a power of two."""
+        fade_weights(self.array, factor)
+        fade_weights(self.totals, factor)
         self.count_distinct()
 
     def count_distinct(self) -> None:
         """Count anew the values of each feature that have a weight."""
-        seen = self.owner[self.array[:, 0] > 0.0]
-        self.distinct[:] = np.bincount(seen, minlength=len(self.distinct))[: len(self.distinct)]
+        count_distinct(self.array, self.owner, self.distinct)
 
 
 _Array = TypeVar("_Array", Floats, Integers)

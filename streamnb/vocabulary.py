@@ -33,11 +33,15 @@ class Used(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where the numeric features, counted features and columns of a vocabulary are in another; -1 for nowhere."""
+    """Where the numeric features, counted features and columns of a vocabulary are in another; -1 for nowhere.
+
+    And, where numbers have bins, where these are.
+    """
 
     numeric: Integers
     counted: Integers
     columns: Integers
+    bins: Integers = np.empty(0, dtype=np.int64)
 
 
 class Vocabulary:

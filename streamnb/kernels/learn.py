@@ -47,23 +47,33 @@ moved = compiled(two_sum)
 
 
 @compiled
+def welford(before: float, mean: float, low: float, value: float, amount: float) -> tuple[float, float, float]:
+    """Return the mean, as a sum of two numbers, after a step with a weight; and what the squares gain."""
+    distance = (value - mean) - low
+    step = distance * amount / (before + amount) if before > 0.0 else distance
+    mean, low = moved(mean, low, step)
+    return mean, low, distance * step * before
+
+
+@compiled
+def learn_number(moments: Floats, feature: int, slot: int, amount: float, value: float) -> None:
+    """Learn a number in the slot of its class and in that of all classes."""
+    for place in (0, slot):
+        before = moments[feature, 0, place]
+        mean, low, gain = welford(before, moments[feature, 1, place], moments[feature, LOW, place], value, amount)
+        moments[feature, 0, place] = before + amount
+        moments[feature, 1, place], moments[feature, LOW, place] = mean, low
+        moments[feature, 2, place] += gain
+
+
+@compiled
 def learn_numbers(
     moments: Floats, slot: int, amount: float, features: Integers, values: Floats, start: int, stop: int
 ) -> None:
-    """Welford's step, with a weight, for one event's numbers: in the slot of its class and in that of all classes."""
+    """Learn one event's numbers."""
     for entry in range(start, stop):
-        feature = features[entry]
-        value = values[entry]
-        if math.isnan(value):
-            continue
-        for place in (0, slot):
-            before = moments[feature, 0, place]
-            mean, low = moments[feature, 1, place], moments[feature, LOW, place]
-            distance = (value - mean) - low
-            step = distance * amount / (before + amount) if before > 0.0 else distance
-            moments[feature, 0, place] = before + amount
-            moments[feature, 1, place], moments[feature, LOW, place] = moved(mean, low, step)
-            moments[feature, 2, place] += distance * step * before
+        if not math.isnan(values[entry]):
+            learn_number(moments, features[entry], slot, amount, values[entry])
 
 
 @compiled

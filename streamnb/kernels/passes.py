@@ -23,7 +23,15 @@ from streamnb.arrays import (
 )
 from streamnb.kernels.bags import score_tokens
 from streamnb.kernels.learn import learn_categories, learn_class, learn_numbers, learn_tokens
-from streamnb.kernels.score import log_prior, normalise, numeric_constant, prior_scores, score_categories, score_numbers
+from streamnb.kernels.score import (
+    log_or_less,
+    normalise,
+    numeric_constant,
+    prior_scores,
+    prior_share,
+    score_categories,
+    score_numbers,
+)
 
 
 @compiled
@@ -75,7 +83,7 @@ def test_then_train(  # noqa: C901, PLR0912 - a call costs what two features cos
             k = int(lessons[LABEL, event])
             amount = lessons[AMOUNT, event]
             learn_class(weights, k + 1, amount)
-            work[PRIORS, k] = log_prior(weights, settings, unit, k)
+            work[PRIORS, k] = log_or_less(prior_share(weights, settings, unit, k))
             if amount == 0.0:  # so old that nothing of it is left
                 continue
             if first < last:

@@ -195,8 +195,9 @@ def score_categories(
 
 
 @compiled
-def log_prior(weights: Floats, settings: Floats, unit: float, k: int) -> float:
-    """Return the log of what the prior of a class is a share of; -inf for a class that is not known."""
+def prior_share(weights: Floats, settings: Floats, unit: float, k: int) -> float:
+    """Return what the prior of a class is a share of; 0 for a class that is not known."""
+    share: float
     if settings[PRIOR] == GIVEN_PRIOR:
         share = weights[GIVEN, k + 1]
     elif weights[EVENTS, k + 1] <= 0.0 and weights[WEIGHT, k + 1] <= 0.0 and k >= settings[KNOWN]:
@@ -205,14 +206,14 @@ def log_prior(weights: Floats, settings: Floats, unit: float, k: int) -> float:
         share = 1.0
     else:
         share = weights[WEIGHT, k + 1] / unit + settings[PRIOR_SMOOTHING]
-    return log_or_less(share)
+    return share
 
 
 @compiled
 def prior_scores(weights: Floats, settings: Floats, unit: float, classes: int, work: Floats) -> None:
     """Set the log priors."""
     for k in range(classes):
-        work[PRIORS, k] = log_prior(weights, settings, unit, k)
+        work[PRIORS, k] = log_or_less(prior_share(weights, settings, unit, k))
 
 
 @compiled

@@ -1,0 +1,292 @@
+"""AdaptiveBayes: naive Bayes in several memories, with learned weights.
+
+Law: its tables are those of naive Bayes with each of the half-lives; a prediction is a sum over the parts of an event,
+so that each part has its exact share of it; a batch gives, bit for bit, what its events give one by one.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from streamnb.arrays import AMOUNT, LABEL, LOSS, NUMBERS, TIME, Events, Floats
+from streamnb.batch import as_weight
+from streamnb.classifier import Classifier
+from streamnb.encoded import part_of
+from streamnb.events import Event
+from streamnb.explain import Explanation
+from streamnb.kernels.adapt import adapt
+from streamnb.kernels.explain_mixture import explain_mixture
+from streamnb.labels import Label, as_label
+from streamnb.likelihoods import Likelihood, Likelihoods
+from streamnb.memories import Memories
+from streamnb.settings import MOST, Bags, Prior, Settings
+from streamnb.tokenizer import TOKENS, Tokenizer
+from streamnb.unlearn import Claim
+from streamnb.values import FeatureName, Kind
+
+HALF_LIVES = (10.0, 100.0, 1000.0, math.inf)
+"""The memories unless others are asked for: a ladder of tens, and one that never forgets."""
+
+NOTHING = np.empty((0, 0))
+"""Room for no probabilities."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveSettings(Settings):
+    """The settings of an `AdaptiveBayes`, checked. Its half-life is that of no single memory: None.
+
+    Raises ValueError for one that cannot be.
+    """
+
+    half_life: None = None
+    half_lives: Sequence[float]
+    rate: float
+    clip: float
+    likelihoods: Likelihood | Mapping[FeatureName, Likelihood]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        lives = self.half_lives
+        if isinstance(lives, str) or not len(lives) or not all(life >= 1 / MOST for life in lives):
+            raise ValueError(f"half_lives is {lives!r:.80}: it must be one or more numbers from {1 / MOST} on")
+        if len(set(lives)) < len(lives):
+            raise ValueError(f"half_lives is {lives!r:.80}: one is in it twice")
+        if not 0 <= self.rate <= 1:
+            raise ValueError(f"rate is {self.rate!r}: it must be a number from 0 to 1")
+        if not 0 < self.clip <= MOST:
+            raise ValueError(f"clip is {self.clip!r}: it must be a number above 0, {MOST} at the most")
+        Likelihoods(self.likelihoods)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        lives = [float(life) if math.isfinite(life) else None for life in sorted(self.half_lives)]
+        own = {"half_lives": lives, "rate": float(self.rate), "clip": float(self.clip)}
+        return {**super().to_state(), **own, "likelihoods": Likelihoods(self.likelihoods).to_state()}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], tokenizer: Tokenizer | None) -> dict[str, Any]:
+        """Return the settings whose `to_state` this is, by name, as `AdaptiveBayes` takes them."""
+        known = super().from_state(state, tokenizer)
+        del known["half_life"]
+        known["half_lives"] = tuple(math.inf if life is None else life for life in known["half_lives"])
+        known["likelihoods"] = Likelihoods.from_state(known["likelihoods"])
+        return known
+
+    def as_array(self) -> Floats:
+        """Return what scoring needs, in the places that arrays.py names."""
+        return np.concatenate((super().as_array(), (self.rate, self.clip)))
+
+
+_SETTINGS = [field.name for field in fields(AdaptiveSettings) if field.name != "half_life"]
+
+
+class AdaptiveBayes(Classifier):
+    """Naive Bayes that forgets what no longer holds, counts correlated evidence once, and is as sure as it is right.
+
+    It keeps the tables of `NaiveBayes` in several memories side by side, from one of ten events to one that never
+    forgets. What each part of an event says of the classes is multiplied by a weight, one for each memory; memories are
+    mixed by how well they have done of late; and small effects of single values correct the mixture. Weights and
+    effects take one gradient step on the log loss of each event before its label is counted. A number says two things:
+    what its Gaussian does, and what the bin that it falls into does.
+
+    Parameters
+    ----------
+    half_lives
+        How long each memory lasts: after how long an event counts half in it, in events, or in the unit of the times
+        that are given with events. Infinity is never.
+    rate
+        How large a step weights and effects take: 0 leaves them alone.
+    clip
+        The most that one part of an event may say, in log odds.
+    likelihoods
+        What is expected of numbers, for all features or by feature: "gaussian"; "log-normal", for positive and skewed
+        ones; "binned", eight bins from a number to its double; a list of edges, for bins between these; "mixed", a
+        Gaussian and bins, each with a weight of its own; "auto", the one of the first three that has told the label
+        best so far. Features that are not named are mixed.
+    smoothing, variance_prior, unbiased, prior, prior_smoothing, known_classes, kinds, bags, tokenizer
+        As for `NaiveBayes`.
+    max_values, max_features
+        As for `NaiveBayes`.
+
+    Raises
+    ------
+    ValueError
+        For a setting that cannot be.
+
+    References
+    ----------
+    Zaidi, N. A., Cerquides, J., Carman, M. J. and Webb, G. I. (2013). Alleviating naive Bayes attribute independence
+    assumption by attribute weighting. Journal of Machine Learning Research 14.
+    Duchi, J., Hazan, E. and Singer, Y. (2011). Adaptive subgradient methods. Journal of Machine Learning Research 12.
+    Herbster, M. and Warmuth, M. K. (1998). Tracking the best expert. Machine Learning 32.
+    Genest, C. and Zidek, J. V. (1986). Combining probability distributions. Statistical Science 1: logarithmic pools.
+
+    Examples
+    --------
+    >>> from streamnb import AdaptiveBayes
+    >>> model = AdaptiveBayes()
+    >>> for day in range(100):
+    ...     model.learn_one({"size": day % 7, "twin": day % 7, "noise": day % 2}, day % 7 > 4)
+    >>> model.predict_one({"size": 6, "twin": 6, "noise": 0})
+    True
+    >>> weights = model.feature_weights()
+    >>> weights["size"] > weights["noise"]
+    True
+    """
+
+    _kernel: ClassVar[Callable[..., Any]] = staticmethod(adapt)
+    _explainer: ClassVar[Callable[..., tuple[int, int]]] = staticmethod(explain_mixture)
+    _settings_type = AdaptiveSettings
+    memories: Memories
+
+    def __init__(
+        self,
+        *,
+        half_lives: Sequence[float] = HALF_LIVES,
+        rate: float = 0.2,
+        clip: float = 5.0,
+        likelihoods: Likelihood | Mapping[FeatureName, Likelihood] = "mixed",
+        smoothing: float = 1.0,
+        variance_prior: float = 5.0,
+        unbiased: bool = False,
+        prior: Prior = "observed",
+        prior_smoothing: float = 0.0,
+        known_classes: Sequence[Label] | None = None,
+        kinds: Mapping[FeatureName, Kind] | None = None,
+        bags: Bags = "multinomial",
+        tokenizer: Tokenizer = TOKENS,
+        max_values: int | None = None,
+        max_features: int | None = None,
+    ) -> None:
+        self.half_lives = half_lives
+        self.rate = rate
+        self.clip = clip
+        self.likelihoods = likelihoods
+        self.smoothing = smoothing
+        self.variance_prior = variance_prior
+        self.unbiased = unbiased
+        self.prior = prior
+        self.prior_smoothing = prior_smoothing
+        self.known_classes = known_classes
+        self.kinds = kinds
+        self.bags = bags
+        self.tokenizer = tokenizer
+        self.max_values = max_values
+        self.max_features = max_features
+        self.settings = AdaptiveSettings(**{name: getattr(self, name) for name in _SETTINGS})
+        self._lesson = np.ones((3, 1))  # of one event
+        self._take(Memories(self.settings, sorted(half_lives), Likelihoods(likelihoods)), Counter())
+
+    def learn_one(self, x: Event, y: Any, w: float = 1.0, t: float | None = None) -> None:
+        """Learn one event under its label: weights and effects take a step, then the event is counted.
+
+        Parameters
+        ----------
+        w
+            The weight of the event. Tables count it so many times; the step is as many times as steep.
+        t
+            The time of the event, for memories that forget: NaN for the newest met before. Without it, events are a
+            unit of time apart.
+
+        Raises ValueError for a label, a weight or a time that cannot be one, TypeError for an event that is not a dict;
+        nothing of such an event is kept.
+        """
+        code = self._labels.find(y)
+        label = as_label(y) if code is None else y
+        time = math.nan if t is None else self._when(t)
+        if not (w == 1.0 or as_weight(w)):
+            return
+        events = self._encoder.encode_one(x, learn=True)
+        lesson = self._lesson
+        lesson[LABEL, 0] = self._labels.add(label) if code is None else code
+        lesson[AMOUNT, 0], lesson[TIME, 0] = w, time
+        if code is None or self._registered != self._vocabulary.registered:
+            self._fit_tables()
+        self._adapt(events, lesson, NOTHING)
+        if self._vocabulary.newcomers:
+            self._admit(lesson[:, 0])
+            self._fit_if_new()
+
+    def explain_one(
+        self, x: Event, label: Any = None, against: Any = None, *, cells: bool = False
+    ) -> Explanation | None:
+        """Return why one class is more probable than another, as `NaiveBayes` does; with weights and memories."""
+        explanation = super().explain_one(x, label, against, cells=cells)
+        if explanation is None:
+            return None
+        weights = self.feature_weights()
+        told = {share.feature: weights[share.feature] for share in explanation.shares}
+        return replace(explanation, weights=told, memories=self.memory_shares())
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_lesson": np.ones((3, 1))}  # work space is no state
+
+    def feature_weights(self) -> dict[FeatureName, float]:
+        """Return how much of what each feature says is listened to, by the memories as they are mixed now.
+
+        1 is what plain naive Bayes does; of features that tell the same, some fall towards 0.
+        """
+        weighting, shares = self.memories.weighting, self._shares()
+        found = {}
+        for name, (kind, number) in self._vocabulary.features.items():
+            weights = (
+                self.memories.weights_of(number) if kind == "numeric" else 1.0 + weighting.counted_weights[number, :, 0]
+            )
+            found[name] = float(shares @ weights)
+        return found
+
+    def memory_shares(self) -> dict[float, float]:
+        """Return the share of each memory in the mixture, by its half-life."""
+        return dict(zip(self.memories.half_lives, self._shares().tolist(), strict=True))
+
+    def _shares(self) -> Floats:
+        losses = self.memories.weighting.whole[:-1, LOSS]
+        shares = np.exp(losses.min() - losses)
+        return shares / shares.sum()  # type: ignore[no-any-return]
+
+    def _take(self, state: Memories, bad_values: Counter[FeatureName]) -> None:
+        """Make this the model of some memories."""
+        self._state = self.memories = state
+        clocks = [memory.clock for memory in state.each if memory.clock is not None]
+        self._encode_with(state.longest, clocks[0] if clocks else None, bad_values)
+        self._array = self.settings.as_array()
+        state.give_priors()
+        self._fit_tables()
+
+    def _fit_tables(self) -> None:
+        """Make room for every feature, value and class that has a number."""
+        self._registered = self._vocabulary.registered
+        self._tables = self.memories.tables(self._array)
+
+    def _adapt(self, events: Events, lessons: Floats, probabilities: Floats) -> None:
+        """Go over encoded events, making room for bins as they come."""
+        done = self._kernel(*self._tables, *events, lessons, probabilities)
+        size = events[0].shape[1] - 1
+        while done < size:
+            numbers = events[0][NUMBERS]
+            self.memories.bins.reserve(0, int(numbers[done + 1] - numbers[done]))
+            self._fit_tables()
+            rest = part_of(events, slice(done, size))
+            more = lessons[:, done:].copy(), probabilities[done:]
+            done += self._kernel(*self._tables, *rest, *more)
+
+    def _learn(self, events: Events, lessons: Floats, times: Floats | None, probabilities: Floats | None) -> None:
+        """Score and learn encoded events."""
+        lessons[TIME] = 0.0 if times is None else times
+        self._adapt(events, lessons, NOTHING if probabilities is None else probabilities)
+
+    def _admit(self, lesson: Floats) -> None:
+        self.memories.admit(lesson[AMOUNT], lesson[TIME])
+
+    def _unlearn(self, event: Events, slot: int, amount: float, time: float) -> None:
+        memories = self.memories
+        for memory, stored in reversed(list(zip(memories.each, memories.stored(amount, time), strict=True))):
+            Claim(memory.tables(self._array), self._vocabulary, event, slot, stored).settle()
+        memories.unlearn(self._array, event, slot, amount, time)
+
+    def _explain(self, event: Events, chosen: int, against: int, shares: Floats) -> tuple[int, int]:
+        return self._explainer(*self._tables, *event, chosen, against, shares)
