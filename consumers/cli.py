@@ -14,14 +14,14 @@ from typing import Literal as LiteralType
 
 import click
 
-from consumers.config import FIELD_SETTINGS, SCORE_SETTINGS, Config, Setting, load, settings
+from consumers.config import DECISION_SETTINGS, FIELD_SETTINGS, SCORE_SETTINGS, Config, Setting, load, settings
 from consumers.errors import InterruptedRunError, RefusalError
 
 _ALL = {setting.name for setting in settings()}
 _STATE_ONLY = {"snapshots", "keep_snapshots", "snapshot_records", "snapshot_seconds"}
 _EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters", "explain"}
 _READ = {"inputs", "format", "max_record_bytes", *FIELD_SETTINGS}
-_PREDICTED = {*_READ, *SCORE_SETTINGS, "output", "dead_letters", "explain"}
+_PREDICTED = {*_READ, *SCORE_SETTINGS, *DECISION_SETTINGS, "output", "dead_letters", "explain"}
 _NOT_UNLEARNED = "not-unlearned.jsonl"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -103,6 +103,21 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         int, Meta(ge=0, le=2**40, description="Features that are learned; later ones are left out. 0 is all.")
     ] = 0
     explain: Annotated[int, Meta(ge=0, le=2**20, description="How many reasons each prediction is given.")] = 0
+    costs: Annotated[
+        Names,
+        Meta(
+            description="What decisions cost, each as TRUTH:DECISION=COST, labels as in priors; "
+            "else a right one costs 0 and a wrong one 1."
+        ),
+    ] = ()
+    thresholds: Annotated[
+        Names,
+        Meta(description="The probability a class must have to be decided for, each as LABEL=PROBABILITY."),
+    ] = ()
+    abstain: Annotated[
+        float,
+        Meta(ge=0, le=1e100, description="What it costs to abstain from a decision that may cost more; 0 is never."),
+    ] = 0.0
 
     def kinds(self) -> dict[str | int, Kind]:
         """Return the declared kinds by feature."""
@@ -120,6 +135,7 @@ LEARN_SETTINGS = (
     *("numeric", "categorical", "bag", "text", "bags", "tokenizer"),
     *("classes", "half_life", "max_values", "max_features"),
 )
+DECISION_SETTINGS = ("costs", "thresholds", "abstain")
 STATE_SETTINGS = (*FIELD_SETTINGS, *SCORE_SETTINGS, *LEARN_SETTINGS)
 
 

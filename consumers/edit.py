@@ -33,7 +33,7 @@ def merge(paths: Sequence[str], output: str, console: Console) -> State:
     check_new_snapshot(output)
     states = [read_snapshot(path, State.from_bytes, console.print) for path in paths]
     first, recorded, _ = states[0]
-    merged = State(first.model, first.measures, first.tally)
+    merged = State(first.model, first.measures, first.tally, decisions=first.decisions)
     for path, (state, *_) in zip(paths[1:], states[1:], strict=True):
         try:
             merged.model = NaiveBayes.merge([merged.model, state.model])
@@ -41,6 +41,7 @@ def merge(paths: Sequence[str], output: str, console: Console) -> State:
             raise FileError(f"{path} cannot be merged with {paths[0]}: {error}") from error
         merged.measures.merge(state.measures)
         merged.tally.add(state.tally)
+        merged.merge_decisions(state)
     write_snapshot(output, merged.to_bytes(recorded, {}))
     return merged
 

@@ -10,6 +10,7 @@ from itertools import accumulate, count, repeat
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 
 from consumers.errors import FileError, InterruptedRunError
 from consumers.fields import Fields, Taken, bad_labels, bury, take
@@ -18,6 +19,8 @@ from consumers.interrupts import Interrupts
 from consumers.records import Batch, Position, Prediction, Sink, Source, Store
 from consumers.state import State
 from streamnb.arrays import Floats
+from streamnb.decision_measure import DecisionMeasures
+from streamnb.decisions import DecisionRule
 from streamnb.explain import Share
 from streamnb.labels import Label, Labels
 
@@ -59,6 +62,8 @@ class Loop:
         Called after each batch.
     interrupts
         Where signals wait for the end of a batch.
+    rule
+        How decisions are made; None for none.
     """
 
     def __init__(
@@ -76,6 +81,7 @@ class Loop:
         clock: Callable[[], float],
         watch: Callable[[], None],
         interrupts: Interrupts,
+        rule: DecisionRule | None = None,
     ) -> None:
         self._state = state
         self._fields = fields
@@ -89,6 +95,9 @@ class Loop:
         self._clock = clock
         self._watch = watch
         self._interrupts = interrupts
+        self._rule = rule
+        if rule is not None and state.decisions is None:
+            state.decisions = DecisionMeasures()
 
     def run(self, source: Source) -> None:
         """Read the source to its end, or to a signal; save at the start, when due, and at the end.
@@ -145,8 +154,10 @@ class Loop:
         except ValueError:  # one of the labels cannot be a class; nothing has been learned or measured yet
             taken = bury(batch, taken, bad_labels(taken.labels))
             probabilities, chosen, reasons = self._predict(batch, taken)
+        decisions = self._decide(probabilities, chosen, taken)
         if self._predictions is not None:
             to_learn = self._to_learn(taken)
+            without = [repeat(UNSET)] if decisions else []
             answers = [*state.model.classes, None]  # the last for -1: no answer
             columns = (
                 taken.ids,
@@ -156,7 +167,8 @@ class Loop:
                 repeat(batch.position.partition),
                 batch.offsets,
                 _learned_before(to_learn, learned),
-                *reasons,
+                *(reasons or without),
+                *decisions,
             )
             self._predictions.write(prediction_lines(list(map(Prediction, *columns))))
         if self._dead_letters is not None:
@@ -181,6 +193,18 @@ class Loop:
             probabilities = model.test_then_train(*columns, cells=batch.cells, bad_values=state.tally.bad_values)
         chosen = state.measures.update(probabilities, model.classes, taken.labels)
         return probabilities, chosen, reasons
+
+    def _decide(self, probabilities: Floats, chosen: Sequence[int], taken: Taken) -> list[list[Label | None]]:
+        """Decide and measure, given the places of the most probable classes; return a column of decisions.
+
+        Where none are asked for there is no column.
+        """
+        rule, measures, classes = self._rule, self._state.decisions, self._state.model.classes
+        if rule is None or measures is None:
+            return []
+        decisions = rule.decide(probabilities, classes)
+        measures.update(rule, decisions, [None if code < 0 else classes[code] for code in chosen], taken.labels)
+        return [decisions]
 
     def _one_by_one(self, batch: Batch, taken: Taken) -> tuple[list[Reasons], Floats]:
         """Explain each event before it is predicted and learned; return reasons, and probabilities [event, class]."""

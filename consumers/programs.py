@@ -4,7 +4,6 @@ Law: what can be found wrong is found before anything is touched.
 """
 
 import gc
-import json
 import math
 import sys
 import time
@@ -23,13 +22,13 @@ from consumers.formats import parse_one
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
 from consumers.loop import Loop, SnapshotPolicy
+from consumers.named import decision_rule, given_priors, named_label
 from consumers.outputs import FileSink, StandardSink, check_output
 from consumers.records import Batch, Position, Sink
 from consumers.report import Watch
 from consumers.snapshots import SnapshotFolder, read_snapshot
 from consumers.state import State
 from streamnb.explain import Explanation
-from streamnb.labels import Label, as_label
 from streamnb.naive_bayes import NaiveBayes
 from streamnb.tokenizer import TOKENS
 
@@ -97,7 +96,7 @@ def explain(path: str, text: str, label: str | None, against: str | None, consol
     batch = Batch(Position("", 0, 0), [event], [0], [record])
     take(fields_of(with_recorded(Config(), recorded, ()), loaded.model), batch)
     try:
-        classes = [None if each is None else _as_label(each) for each in (label, against)]
+        classes = [None if each is None else named_label(each) for each in (label, against)]
         explanation = loaded.model.explain_one(event, *classes)
     except ValueError as error:
         raise ConfigError(str(error)) from error
@@ -115,7 +114,7 @@ def new_model(config: Config) -> NaiveBayes:
     try:
         return NaiveBayes(
             **scoring(config),
-            known_classes=[_as_label(text) for text in config.classes] or None,
+            known_classes=[named_label(text) for text in config.classes] or None,
             kinds=config.kinds(),
             bags=config.bags,
             tokenizer=config.tokenizer or TOKENS,
@@ -135,34 +134,13 @@ def scoring(config: Config) -> dict[str, Any]:
         return settings
     if config.prior != "observed":
         raise ConfigError(f"prior is {config.prior!r}, and priors are given: give only one of them")
-    return {**settings, "prior": _given(config)}
+    return {**settings, "prior": given_priors(config)}
 
 
 def with_recorded(config: Config, recorded: Mapping[str, Any], given: Collection[str]) -> Config:
     """Return settings with the keys that a snapshot was made with, where they are not given."""
     known = {name: recorded[name] for name in FIELD_SETTINGS if name in recorded and name not in given}
     return msgspec.structs.replace(config, **known)
-
-
-def _given(config: Config) -> list[tuple[Label, float]]:
-    given = []
-    for text in config.priors:
-        label, sign, share = text.rpartition("=")
-        try:
-            given.append((_as_label(label), float(share)))
-        except ValueError:
-            sign = ""
-        if not sign:
-            raise ConfigError(f"priors has {text!r}: each is LABEL=PROBABILITY")
-    return given
-
-
-def _as_label(text: str) -> Label:
-    """Return the label that a text names: what it is as JSON, or else itself."""
-    try:
-        return as_label(json.loads(text))
-    except (ValueError, RecursionError):
-        return as_label(text)
 
 
 def _configure(model: NaiveBayes, changes: Mapping[str, Any]) -> None:
@@ -198,6 +176,7 @@ def _loop(
     store: SnapshotFolder | None,
 ) -> None:
     """Open the outputs, run a loop over the inputs, and close what was opened."""
+    rule = decision_rule(config)
     source = FileSource(config.inputs, config.format, config.max_record_bytes)
     source.check(state.positions)
     wanted = ((config.output, emit), (config.dead_letters, bury))
@@ -226,6 +205,7 @@ def _loop(
             clock=time.monotonic,
             watch=stack.enter_context(Watch(console, state, time.monotonic)),
             interrupts=stack.enter_context(Interrupts()),
+            rule=rule,
         ).run(source)
 
 

@@ -41,7 +41,9 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     any was learned; `probabilities` are pairs of a label and its probability, for each class learned by then
     (labels keep their type, which the keys of a JSON object cannot); `stream`, `partition` and `offset` tell where the
     event was read; `learned` how many events the model had learned; `reasons`, where they are asked for, the largest
-    shares of the log odds of the label against the next best, each a feature, a value (or token) and the share.
+    shares of the log odds of the label against the next best, each a feature, a value (or token) and the share;
+    `decision`, where decisions are asked for, what to decide, null to abstain (or where `label` is null as well:
+    without an answer there is nothing to decide on).
     """
 
     id: Any
@@ -52,6 +54,7 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     offset: int
     learned: int
     reasons: Sequence[tuple[FeatureName, Any, float]] | msgspec.UnsetType = msgspec.UNSET
+    decision: Label | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class DeadLetter(NamedTuple):

@@ -12,6 +12,7 @@ from rich.progress import Progress, TextColumn
 from rich.table import Table
 
 from consumers.state import State
+from streamnb.decision_measure import DecisionMeasures
 from streamnb.explain import Explanation
 
 _MEASURES = (
@@ -29,6 +30,7 @@ _MEASURES = (
 def summary(state: State) -> dict[str, Any]:
     """Return the closing report as plain values; a measure without events is None."""
     measures, tally = state.measures, state.tally
+    decided = {} if state.decisions is None else {"decisions": _decided(state.decisions)}
     return {
         "records": tally.records,
         "predicted": tally.predicted,
@@ -56,6 +58,18 @@ def summary(state: State) -> dict[str, Any]:
         "confusion": measures.confusion.tolist(),
         "dead_letters": [{"reason": reason, "records": count} for reason, count in tally.dead.most_common()],
         "bad_values": [{"feature": name, "values": count} for name, count in tally.bad_values.most_common()],
+        **decided,
+    }
+
+
+def _decided(measures: DecisionMeasures) -> dict[str, Any]:
+    """Return how often each decision was made, and their mean cost beside that of the most probable classes."""
+    return {
+        "made": [{"decision": decision, "events": times} for decision, times in measures.decisions],
+        "abstained": measures.abstained,
+        "measured": measures.measured,
+        "mean_cost": _number(measures.mean_cost),
+        "most_probable_cost": _number(measures.most_probable_cost),
     }
 
 
@@ -102,6 +116,8 @@ def show_report(console: Console, report: dict[str, Any], label: str) -> None:
     )
     if report["measured"]:
         _show_measures(console, report)
+    if "decisions" in report:
+        _show_decisions(console, report["decisions"])
     for each in report["dead_letters"]:
         console.print(f"dead letters, {each['reason']}: {each['records']:,}")
     for each in report["bad_values"]:
@@ -134,6 +150,20 @@ def _show_measures(console: Console, report: dict[str, Any]) -> None:
 def _shown(value: float | None, form: str) -> str:
     """Return a number as people read it, a dash for none."""
     return "-" if value is None else format(value, form)
+
+
+def _show_decisions(console: Console, decided: dict[str, Any]) -> None:
+    """Print how often each decision was made, and what they cost."""
+    table = Table("decision", "events", title="decisions")
+    for each in decided["made"]:
+        table.add_row(quoted(each["decision"]), f"{each['events']:,}")
+    table.add_row("abstained", f"{decided['abstained']:,}")
+    console.print(table)
+    if decided["measured"]:
+        console.print(
+            f"mean cost of the decisions on {decided['measured']:,} labelled events: {decided['mean_cost']:.6g}; "
+            f"of always taking the most probable class: {decided['most_probable_cost']:.6g}"
+        )
 
 
 class Watch:

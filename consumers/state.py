@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streamnb import snapshot
+from streamnb.decision_measure import DecisionMeasures
 from streamnb.measure import Measures
 from streamnb.naive_bayes import NaiveBayes
 
@@ -57,15 +58,24 @@ class State:
     measures: Measures = field(default_factory=Measures)
     tally: Tally = field(default_factory=Tally)
     positions: dict[tuple[str, int], int] = field(default_factory=dict)
+    decisions: DecisionMeasures | None = None  # where none were ever asked for
+
+    def merge_decisions(self, other: "State") -> None:
+        """Add the measures of the decisions of another part of the stream, if it has any."""
+        if other.decisions is not None:
+            self.decisions = self.decisions or DecisionMeasures()
+            self.decisions.merge(other.decisions)
 
     def to_bytes(self, config: Mapping[str, Any], lengths: Mapping[str, int]) -> bytes:
         """Return a snapshot of the state, with the settings it depends on and the length of each output."""
-        plain = {
+        plain: dict[str, Any] = {
             "config": config,
             "lengths": lengths,
             "tally": self.tally.to_state(),
             "positions": [[*place, offset] for place, offset in self.positions.items()],
         }
+        if self.decisions is not None:
+            plain["decisions"] = self.decisions.to_state()
         return snapshot.pack(plain, {"model": self.model, "measures": self.measures})
 
     @classmethod
@@ -82,7 +92,8 @@ class State:
             return cls(model), {}, {}
         try:
             positions = {(str(stream), int(part)): int(offset) for stream, part, offset in plain["positions"]}
-            state = cls(model, measures, Tally.from_state(plain["tally"]), positions)
+            decisions = DecisionMeasures.from_state(plain["decisions"]) if "decisions" in plain else None
+            state = cls(model, measures, Tally.from_state(plain["tally"]), positions, decisions)
             return state, dict(plain["config"]), dict(plain["lengths"])
         except (KeyError, TypeError, ValueError) as error:
             raise snapshot.DamagedSnapshotError(f"its content is not that of a run ({error!r})") from error

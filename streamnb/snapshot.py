@@ -6,7 +6,7 @@ Law: what is loaded equals what was saved, bit for bit; a snapshot with any bit 
     8       the magic b"streamnb"
     32      BLAKE2b of all that follows
     4       version of the format, little-endian; read as well are version 1, without priors, bags, clocks and bounds,
-            and version 2, without calibration and no change among the measures
+            and version 2, without calibration and no change among the measures, and without decisions
     8       length of the JSON, little-endian
     ...     JSON: {"state": plain values, "arrays": [[name, type, shape], ...]}
     ...     the arrays in that order, little-endian, in C order

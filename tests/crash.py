@@ -67,7 +67,8 @@ def write_streams(folder: Path) -> None:
 def config() -> Config:
     """Return settings under which a snapshot is due every few batches."""
     inputs = ("first.jsonl", "second.jsonl.gz", "third.csv", "fourth.csv.gz", "fifth.jsonl")
-    return check({"inputs": inputs, "max_record_bytes": 2_000, "snapshot_records": 25, "keep_snapshots": 2})
+    decided = {"costs": ("a:b=3", "1:review=0.3"), "thresholds": ("b=0.2",), "abstain": 0.7}
+    return check({"inputs": inputs, "max_record_bytes": 2_000, "snapshot_records": 25, "keep_snapshots": 2, **decided})
 
 
 def run() -> None:

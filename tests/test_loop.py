@@ -172,6 +172,7 @@ def test_a_prediction_has_the_keys_that_are_told():
         "offset",
         "learned",
         "reasons",
+        "decision",
     )
 
 
