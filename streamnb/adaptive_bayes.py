@@ -24,6 +24,8 @@ from streamnb.labels import Label, as_label
 from streamnb.likelihoods import Likelihood, Likelihoods
 from streamnb.memories import Memories
 from streamnb.settings import MOST, Bags, Prior, Settings
+from streamnb.shift import shifts
+from streamnb.statistics import Statistics
 from streamnb.tokenizer import TOKENS, Tokenizer
 from streamnb.unlearn import Claim
 from streamnb.values import FeatureName, Kind
@@ -79,6 +81,12 @@ class AdaptiveSettings(Settings):
     def as_array(self) -> Floats:
         """Return what scoring needs, in the places that arrays.py names."""
         return np.concatenate((super().as_array(), (self.rate, self.clip)))
+
+
+def _from_a_hundred(memory: Statistics) -> float:
+    """Return how far the half-life of a memory is from a hundred."""
+    half_life = memory.settings.half_life
+    return math.inf if half_life is None else abs(math.log(half_life / 100.0))
 
 
 _SETTINGS = [field.name for field in fields(AdaptiveSettings) if field.name != "half_life"]
@@ -210,6 +218,14 @@ class AdaptiveBayes(Classifier):
         if self._vocabulary.newcomers:
             self._admit(lesson[:, 0])
             self._fit_if_new()
+
+    def shifted_features(self) -> list[tuple[FeatureName, float]]:
+        """Return the features with how far the last hundreds of events are from all of them, in bits, the farthest first.
+
+        Compared are the memories with half-lives next to a hundred events and to infinity.
+        """
+        recent = min(self.memories.each, key=_from_a_hundred)
+        return shifts(recent, self.memories.longest, self.settings)
 
     def explain_one(
         self, x: Event, label: Any = None, against: Any = None, *, cells: bool = False

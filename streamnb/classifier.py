@@ -279,6 +279,13 @@ class Classifier(Learner, base.MiniBatchClassifier):
         prior, *rest = shares.tolist()
         return Explanation(labels[chosen], labels[rival], prior, name_shares(self._vocabulary, encoded, x, rest))
 
+    def shifted_features(self) -> list[tuple[FeatureName, float]]:
+        """Return the features with how far they are of late from what they were, in bits, the farthest first.
+
+        Empty for a model with one memory, which has nothing to compare.
+        """
+        return []
+
     @classmethod
     def merge(cls, models: Iterable[Self]) -> Self:
         """Return the model that would have learned what each of these models did, part after part.

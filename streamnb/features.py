@@ -128,13 +128,21 @@ def _of_values(statistics: Statistics, settings: Settings, feature: int) -> floa
         return 0.0
     given = counts / counts.sum(axis=0)
     priors = totals[classes] / totals[classes].sum()
-    return _information(given, priors, given @ priors)
+    return information_of_values(given, priors)
 
 
 def _of_numbers(statistics: Statistics, settings: Settings, feature: int) -> float:
     means, deviations, priors = _gaussians(statistics, settings, feature)
-    if not len(priors):
-        return 0.0
+    return information_of_numbers(means, deviations, priors) if len(priors) else 0.0
+
+
+def information_of_numbers(means: Floats, deviations: Floats, priors: Floats) -> float:
+    """Return the mutual information, in bits, of a number and which of some Gaussians, with some prior, it comes from.
+
+    >>> far, near = np.array([0.0, 9.0]), np.array([0.0, 1e-9])
+    >>> [round(information_of_numbers(means, np.ones(2), np.full(2, 0.5)), 3) for means in (far, near)]
+    [1.0, 0.0]
+    """
     nodes, masses = _quadrature()
     bits = 0.0
     for mean, deviation, prior in zip(means, deviations, priors, strict=True):
@@ -167,8 +175,13 @@ def _gaussians(statistics: Statistics, settings: Settings, feature: int) -> tupl
     return means[there] / scale, deviations / scale, weights[there] / weights[there].sum()
 
 
-def _information(given: Floats, priors: Floats, mixture: Floats) -> float:
-    """Return the mutual information, in bits, of a class with some prior and a value [value, class] given it."""
+def information_of_values(given: Floats, priors: Floats) -> float:
+    """Return the mutual information, in bits, of a class with some prior and a value [value, class] given it.
+
+    >>> information_of_values(np.array([[1.0, 0.0], [0.0, 1.0]]), np.full(2, 0.5))
+    1.0
+    """
+    mixture = given @ priors
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(given > 0.0, given * np.log2(given / mixture[:, None]), 0.0)
     return max(float(terms.sum(axis=0) @ priors), 0.0)
