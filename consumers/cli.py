@@ -19,9 +19,9 @@ from consumers.errors import InterruptedRunError, RefusalError
 
 _ALL = {setting.name for setting in settings()}
 _STATE_ONLY = {"snapshots", "keep_snapshots", "snapshot_records", "snapshot_seconds"}
-_EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters", "explain"}
+_EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters", "explain", "drift"}
 _READ = {"inputs", "format", "max_record_bytes", *FIELD_SETTINGS}
-_PREDICTED = {*_READ, *SCORE_SETTINGS, *DECISION_SETTINGS, "output", "dead_letters", "explain"}
+_PREDICTED = {*_READ, *SCORE_SETTINGS, *DECISION_SETTINGS, "output", "dead_letters", "explain", "drift"}
 _NOT_UNLEARNED = "not-unlearned.jsonl"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -260,7 +260,8 @@ def _console(*, stderr: bool = True) -> Any:
 
 
 def _where(console: Any, outputs: dict[str, str], config: Config) -> None:
-    for name, path in {**outputs, "dead letters": config.dead_letters}.items():
+    drift = {"drifts": config.drift} if config.drift else {}
+    for name, path in {**outputs, "dead letters": config.dead_letters, **drift}.items():
         console.print(f"{name}: {'standard output' if path == '-' else path}")
 
 

@@ -118,6 +118,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         float,
         Meta(ge=0, le=1e100, description="What it costs to abstain from a decision that may cost more; 0 is never."),
     ] = 0.0
+    drift: Annotated[
+        str, Meta(description="Where it is told that predictions became worse than they were; empty: not looked for.")
+    ] = ""
 
     def kinds(self) -> dict[str | int, Kind]:
         """Return the declared kinds by feature."""

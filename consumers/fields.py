@@ -92,6 +92,16 @@ def bury(batch: Batch, taken: Taken, problems: Mapping[int, tuple[str, str]]) ->
     return Taken(ids, labels, weights, times)
 
 
+def part_of(batch: Batch, taken: Taken, start: int, stop: int) -> tuple[Batch, Taken]:
+    """Return some of the events of a batch, and what was taken out of them; all of it is the batch itself."""
+    if start == 0 and stop >= len(batch.events):
+        return batch, taken
+    some = slice(start, stop)
+    part = Batch(batch.position, batch.events[some], batch.offsets[some], batch.raw[some], cells=batch.cells)
+    weights, times = (None if column is None else column[some] for column in (taken.weights, taken.times))
+    return part, Taken(taken.ids[some], taken.labels[some], weights, times)
+
+
 def as_weight(value: Any) -> float:
     """Return the weight that a value stands for, 1 where it is missing; ValueError if it stands for none.
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from consumers.records import NOT_AN_OBJECT, NOT_JSON, TOO_LARGE, DeadLetter, Position, Prediction
+from consumers.records import NOT_AN_OBJECT, NOT_JSON, TOO_LARGE, Alarm, DeadLetter, Position, Prediction
 
 _LINES = msgspec.json.Encoder()
 
@@ -72,6 +72,11 @@ def _integer(text: str) -> int | float:
 def prediction_lines(predictions: Sequence[Prediction]) -> bytes:
     """Return a line of JSON for each prediction."""
     return _LINES.encode_lines(predictions)
+
+
+def alarm_line(alarm: Alarm) -> bytes:
+    """Return a line of JSON for a drift."""
+    return _LINES.encode(alarm) + b"\n"
 
 
 def dead_letter_line(position: Position, letter: DeadLetter) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from msgspec import UNSET
 
+from consumers.alarms import Alarms
 from consumers.errors import FileError, InterruptedRunError
 from consumers.fields import Fields, Taken, bad_labels, bury, take
 from consumers.formats import dead_letter_line, prediction_lines
@@ -54,6 +55,8 @@ class Loop:
         How many reasons each prediction is given.
     predictions, dead_letters
         Where they go; None for nowhere.
+    alarms
+        What looks for drift; None if nothing does.
     store, settings, policy
         Where snapshots are kept (None: nowhere), the settings that they depend on, and when one is due.
     clock
@@ -75,6 +78,7 @@ class Loop:
         explain: int,
         predictions: Sink | None,
         dead_letters: Sink | None,
+        alarms: Alarms | None,
         store: Store | None,
         settings: Mapping[str, Any],
         policy: SnapshotPolicy,
@@ -89,6 +93,7 @@ class Loop:
         self._explain = explain
         self._predictions = predictions
         self._dead_letters = dead_letters
+        self._alarms = alarms
         self._store = store
         self._settings = settings
         self._policy = policy
@@ -135,7 +140,8 @@ class Loop:
     def _save(self) -> None:
         """Hand a snapshot of this moment to the store; the sinks hold by then all that it accounts for."""
         if self._store is not None:
-            sinks = [sink for sink in (self._predictions, self._dead_letters) if sink is not None]
+            alarms = self._alarms.sink if self._alarms is not None else None
+            sinks = [sink for sink in (self._predictions, self._dead_letters, alarms) if sink is not None]
             lengths = {sink.path: sink.flush() for sink in sinks}
             data = self._state.to_bytes(self._settings, lengths)
             self._store.save(self._state.tally.records, data, sinks)
@@ -148,12 +154,26 @@ class Loop:
         if self._explain or not self._learn or taken.weights is not None:
             # What learns does not see every label, or not before it has learned something.
             taken = bury(batch, taken, bad_labels(taken.labels))
+        parts = [(batch, taken)] if self._alarms is None else self._alarms.parts(batch, taken, state)
+        for part, some in parts:
+            self._answer(part, some)
+            if part is not batch:
+                batch.dead += part.dead
+        batch.dead.sort()
+        if self._dead_letters is not None:
+            self._dead_letters.write(b"".join(dead_letter_line(batch.position, letter) for letter in batch.dead))
+        state.tally.dead.update(letter.reason for letter in batch.dead)
+        state.positions[batch.position.stream, batch.position.partition] = batch.position.offset
+
+    def _answer(self, batch: Batch, taken: Taken) -> None:
+        """Predict, measure, learn and emit the events of a batch, or of a part of one."""
+        state = self._state
         known, learned = len(state.model.classes), state.model.learned
         try:
-            probabilities, chosen, reasons = self._predict(batch, taken)
+            probabilities, chosen, losses, reasons = self._predict(batch, taken)
         except ValueError:  # one of the labels cannot be a class; nothing has been learned or measured yet
             taken = bury(batch, taken, bad_labels(taken.labels))
-            probabilities, chosen, reasons = self._predict(batch, taken)
+            probabilities, chosen, losses, reasons = self._predict(batch, taken)
         decisions = self._decide(probabilities, chosen, taken)
         if self._predictions is not None:
             to_learn = self._to_learn(taken)
@@ -171,14 +191,12 @@ class Loop:
                 *decisions,
             )
             self._predictions.write(prediction_lines(list(map(Prediction, *columns))))
-        if self._dead_letters is not None:
-            self._dead_letters.write(b"".join(dead_letter_line(batch.position, letter) for letter in batch.dead))
         state.tally.predicted += len(chosen) - chosen.count(-1)
-        state.tally.dead.update(letter.reason for letter in batch.dead)
-        state.positions[batch.position.stream, batch.position.partition] = batch.position.offset
+        if self._alarms is not None:
+            self._alarms.look(losses, batch, state)
 
-    def _predict(self, batch: Batch, taken: Taken) -> tuple[Floats, list[int], list[list[Reasons]]]:
-        """Predict, measure and learn; return probabilities [event, class], the class chosen, and a column of reasons.
+    def _predict(self, batch: Batch, taken: Taken) -> tuple[Floats, list[int], Floats, list[list[Reasons]]]:
+        """Predict, measure and learn; return probabilities [event, class], classes chosen, losses, a column of reasons.
 
         Without reasons to give there is no column. Raises ValueError, before anything is changed, for a label that
         cannot be a class.
@@ -191,8 +209,9 @@ class Loop:
         else:
             columns = batch.events, self._to_learn(taken), taken.weights, taken.times
             probabilities = model.test_then_train(*columns, cells=batch.cells, bad_values=state.tally.bad_values)
-        chosen = state.measures.update(probabilities, model.classes, taken.labels)
-        return probabilities, chosen, reasons
+        losses = np.empty(len(batch.events))
+        chosen = state.measures.update(probabilities, model.classes, taken.labels, losses)
+        return probabilities, chosen, losses, reasons
 
     def _decide(self, probabilities: Floats, chosen: Sequence[int], taken: Taken) -> list[list[Label | None]]:
         """Decide and measure, given the places of the most probable classes; return a column of decisions.

@@ -115,7 +115,7 @@ def check_output(path: str, length: int | None) -> None:
     if length is None and size > 0:
         raise FileError(
             f"{path} is there already, and no snapshot accounts for it: move it away, or name another file "
-            "(--output, --dead-letters)"
+            "(--output, --dead-letters, --drift)"
         )
     if size < (length or 0):
         raise FileError(

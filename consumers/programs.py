@@ -9,11 +9,13 @@ import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
 from rich.console import Console
 
+from consumers.alarms import Alarms
 from consumers.config import FIELD_SETTINGS, Config
 from consumers.errors import ConfigError, FileError
 from consumers.fields import Fields, take
@@ -25,7 +27,7 @@ from consumers.loop import Loop, SnapshotPolicy
 from consumers.named import decision_rule, given_priors, named_label
 from consumers.outputs import FileSink, StandardSink, check_output
 from consumers.records import Batch, Position, Sink
-from consumers.report import Watch
+from consumers.report import Watch, tell_alarm
 from consumers.snapshots import SnapshotFolder, read_snapshot
 from consumers.state import State
 from streamnb.explain import Explanation
@@ -43,7 +45,7 @@ def run(config: Config, console: Console, *, emit: bool, keep: bool) -> State:
     emit
         Whether predictions are written.
     keep
-        Whether dead letters are written and snapshots are kept; with a snapshot there, go on from it.
+        Whether dead letters and drifts are written and snapshots are kept; with a snapshot there, go on from it.
 
     Raises FileError or ConfigError, before anything is touched.
     """
@@ -179,7 +181,7 @@ def _loop(
     rule = decision_rule(config)
     source = FileSource(config.inputs, config.format, config.max_record_bytes)
     source.check(state.positions)
-    wanted = ((config.output, emit), (config.dead_letters, bury))
+    wanted = ((config.output, emit), (config.dead_letters, bury), (config.drift, bury and config.drift != ""))
     check_outputs(config, [path for path, used in wanted if used], lengths)
     if state.tally.records:
         console.print(f"going on from the snapshot at record {state.tally.records:,} in {config.snapshots}")
@@ -189,7 +191,9 @@ def _loop(
         stack.enter_context(_few_collections())
         if store is not None:
             store.make()
-        predictions, dead_letters = (open_output(stack, path, lengths) if used else None for path, used in wanted)
+        predictions, dead_letters, drift = (
+            open_output(stack, path, lengths) if used else None for path, used in wanted
+        )
         if store is not None:
             stack.callback(store.wait)  # before the outputs close that its snapshots account for
         Loop(
@@ -199,6 +203,7 @@ def _loop(
             explain=config.explain if emit else 0,
             predictions=predictions,
             dead_letters=dead_letters,
+            alarms=None if drift is None else Alarms(drift, partial(tell_alarm, console)),
             store=store,
             settings=config.state_settings(),
             policy=SnapshotPolicy(config.snapshot_records, config.snapshot_seconds),

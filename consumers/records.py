@@ -57,6 +57,27 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     decision: Label | msgspec.UnsetType | None = msgspec.UNSET
 
 
+class Alarm(msgspec.Struct, frozen=True, gc=False):
+    """What is written of a drift: a line of JSON with these keys.
+
+    `stream`, `partition` and `offset` tell the event at which it was found, `measured` how many had been measured by
+    then, `since` how many of these ago it began, as far as can be told; `wrong` and `loss`, before and after, are the
+    mean probability given to wrong classes and the mean log loss; `changed` are pairs of a feature and how far its
+    distribution shifted, in bits, the largest first, where the model knows.
+    """
+
+    stream: str
+    partition: int
+    offset: int
+    measured: int
+    since: int
+    wrong_before: float
+    wrong_after: float
+    loss_before: float
+    loss_after: float
+    changed: Sequence[tuple[FeatureName, float]]
+
+
 class DeadLetter(NamedTuple):
     """A record that could not be used: its offset, its bytes, and why."""
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 from rich.table import Table
 
+from consumers.records import Alarm
 from consumers.state import State
 from streamnb.decision_measure import DecisionMeasures
 from streamnb.explain import Explanation
@@ -58,6 +59,7 @@ def summary(state: State) -> dict[str, Any]:
         "confusion": measures.confusion.tolist(),
         "dead_letters": [{"reason": reason, "records": count} for reason, count in tally.dead.most_common()],
         "bad_values": [{"feature": name, "values": count} for name, count in tally.bad_values.most_common()],
+        "drifts": tally.drifts,
         **decided,
     }
 
@@ -122,6 +124,8 @@ def show_report(console: Console, report: dict[str, Any], label: str) -> None:
         console.print(f"dead letters, {each['reason']}: {each['records']:,}")
     for each in report["bad_values"]:
         console.print(f"bad values of {printable(each['feature'])}, left out: {each['values']:,}")
+    if report["drifts"]:
+        console.print(f"drifts, by which predictions became worse: {report['drifts']:,}")
     if report["records"] and buried == report["records"]:
         console.print("every record is a dead letter: is the format right (--format)?")
     elif report["records"] and not report["measured"] + report["unanswered"]:
@@ -164,6 +168,17 @@ def _show_decisions(console: Console, decided: dict[str, Any]) -> None:
             f"mean cost of the decisions on {decided['measured']:,} labelled events: {decided['mean_cost']:.6g}; "
             f"of always taking the most probable class: {decided['most_probable_cost']:.6g}"
         )
+
+
+def tell_alarm(console: Console, alarm: Alarm) -> None:
+    """Print an alarm for people."""
+    changed = ", ".join(f"{printable(name)} ({bits:.2f} bits)" for name, bits in alarm.changed)
+    console.print(
+        f"DRIFT: predictions became worse some {alarm.since:,} labelled events before offset {alarm.offset:,} of "
+        f"{printable(alarm.stream)}: log loss {alarm.loss_before:.2f} before, {alarm.loss_after:.2f} since; "
+        f"probability of wrong classes {alarm.wrong_before:.0%} before, {alarm.wrong_after:.0%} since"
+        + (f"; changed most: {changed}" if changed else "")
+    )
 
 
 class Watch:

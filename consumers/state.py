@@ -10,6 +10,7 @@ from typing import Any
 
 from streamnb import snapshot
 from streamnb.decision_measure import DecisionMeasures
+from streamnb.drift import DriftDetector
 from streamnb.measure import Measures
 from streamnb.naive_bayes import NaiveBayes
 
@@ -22,6 +23,7 @@ class Tally:
     predicted: int = 0
     dead: Counter[str] = field(default_factory=Counter)
     bad_values: Counter[str | int] = field(default_factory=Counter)
+    drifts: int = 0
 
     def add(self, other: "Tally") -> None:
         """Add the counts of another part of the stream."""
@@ -29,6 +31,7 @@ class Tally:
         self.predicted += other.predicted
         self.dead.update(other.dead)
         self.bad_values.update(other.bad_values)
+        self.drifts += other.drifts
 
     def to_state(self) -> dict[str, Any]:
         """Return the counts as plain values."""
@@ -37,6 +40,7 @@ class Tally:
             "predicted": self.predicted,
             "dead": sorted(self.dead.items()),
             "bad_values": sorted(self.bad_values.items(), key=repr),
+            "drifts": self.drifts,
         }
 
     @classmethod
@@ -47,6 +51,7 @@ class Tally:
             int(state["predicted"]),
             Counter(dict(state["dead"])),
             Counter(dict(state["bad_values"])),
+            int(state.get("drifts", 0)),
         )
 
 
@@ -59,6 +64,7 @@ class State:
     tally: Tally = field(default_factory=Tally)
     positions: dict[tuple[str, int], int] = field(default_factory=dict)
     decisions: DecisionMeasures | None = None  # where none were ever asked for
+    drift: DriftDetector = field(default_factory=DriftDetector)
 
     def merge_decisions(self, other: "State") -> None:
         """Add the measures of the decisions of another part of the stream, if it has any."""
@@ -76,7 +82,7 @@ class State:
         }
         if self.decisions is not None:
             plain["decisions"] = self.decisions.to_state()
-        return snapshot.pack(plain, {"model": self.model, "measures": self.measures})
+        return snapshot.pack(plain, {"model": self.model, "measures": self.measures, "drift": self.drift})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> tuple["State", dict[str, Any], dict[str, int]]:
@@ -94,6 +100,8 @@ class State:
             positions = {(str(stream), int(part)): int(offset) for stream, part, offset in plain["positions"]}
             decisions = DecisionMeasures.from_state(plain["decisions"]) if "decisions" in plain else None
             state = cls(model, measures, Tally.from_state(plain["tally"]), positions, decisions)
+            if isinstance(drift := parts.get("drift"), DriftDetector):
+                state.drift = drift
             return state, dict(plain["config"]), dict(plain["lengths"])
         except (KeyError, TypeError, ValueError) as error:
             raise snapshot.DamagedSnapshotError(f"its content is not that of a run ({error!r})") from error

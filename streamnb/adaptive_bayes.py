@@ -220,9 +220,9 @@ class AdaptiveBayes(Classifier):
             self._fit_if_new()
 
     def shifted_features(self) -> list[tuple[FeatureName, float]]:
-        """Return the features with how far the last hundreds of events are from all of them, in bits, the farthest first.
+        """Return the features with how far they are of late from what they were, in bits, the farthest first.
 
-        Compared are the memories with half-lives next to a hundred events and to infinity.
+        Compared are the memories of the half-life nearest to a hundred and of the longest.
         """
         recent = min(self.memories.each, key=_from_a_hundred)
         return shifts(recent, self.memories.longest, self.settings)

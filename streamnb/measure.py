@@ -46,7 +46,13 @@ class Measures:
         self._calibration = Calibration()
         self._no_change = NoChange()
 
-    def update(self, probabilities: Floats, classes: Iterable[Label], labels: Iterable[object]) -> list[int]:
+    def update(
+        self,
+        probabilities: Floats,
+        classes: Iterable[Label],
+        labels: Iterable[object],
+        losses: Floats | None = None,
+    ) -> list[int]:
         """Measure a batch of predictions; return the place among the classes of each prediction, -1 for no answer.
 
         Parameters
@@ -57,6 +63,8 @@ class Measures:
             The label of each class.
         labels
             The true label of each event; None where it is not known.
+        losses
+            [event], set to the log loss of each, NaN where it was not measured.
 
         Raises ValueError for a label that cannot be a class, or numbers that do not match; nothing is measured then.
         """
@@ -71,8 +79,9 @@ class Measures:
         size = len(self._labels)
         self._confusion = grown(self._confusion, (size, size))
         chosen = np.empty(len(probabilities), dtype=np.int64)
+        each = np.empty(len(probabilities)) if losses is None else losses
         tables = self._confusion, self._sums, self._calibration.table, self._no_change.counts
-        tally(probabilities, columns, codes, *tables, chosen)
+        tally(probabilities, columns, codes, *tables, chosen, each)
         return chosen.tolist()
 
     @property
@@ -226,12 +235,13 @@ def tally(
     reliability: Floats,
     no_change: Integers,
     chosen: Integers,
+    losses: Floats,
 ) -> None:
-    """Measure predictions in turn: add to confusion[label, predicted] and the other tables, set chosen[event].
+    """Measure predictions in turn: add to confusion[label, predicted] and the other tables, set chosen and losses.
 
-    columns[class] is the place in the confusion of each column of the probabilities; chosen is the column of the
+    columns[class] is the place in the confusion of each column of the probabilities; chosen[event] is the column of the
     largest probability, the first of equals, or -1 for a row of zeros: no answer. Sums are the log loss, and the
-    labelled events that had no answer.
+    labelled events that had no answer; losses[event] is NaN for an event that is not measured.
     """
     for event in range(len(probabilities)):
         row = probabilities[event]
@@ -242,6 +252,7 @@ def tally(
                 best = k
                 most = row[k]
         chosen[event] = best
+        losses[event] = math.nan
         label = labels[event]
         if label < 0:
             continue
@@ -259,4 +270,5 @@ def tally(
             else:
                 squares += row[k] * row[k]
         settle(reliability, most, right, squares + (1.0 - given) * (1.0 - given))
-        sums[0] -= math.log(min(max(given, SMALLEST_PROBABILITY), 1.0 - SMALLEST_PROBABILITY))
+        losses[event] = -math.log(min(max(given, SMALLEST_PROBABILITY), 1.0 - SMALLEST_PROBABILITY))
+        sums[0] += losses[event]

@@ -6,7 +6,7 @@ Law: what is loaded equals what was saved, bit for bit; a snapshot with any bit 
     8       the magic b"streamnb"
     32      BLAKE2b of all that follows
     4       version of the format, little-endian; read as well are version 1, without priors, bags, clocks and bounds,
-            and version 2, without calibration and no change among the measures, and without decisions
+            and version 2, without calibration and no change among the measures, without decisions and drift
     8       length of the JSON, little-endian
     ...     JSON: {"state": plain values, "arrays": [[name, type, shape], ...]}
     ...     the arrays in that order, little-endian, in C order
@@ -22,6 +22,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from streamnb.drift import DriftDetector
 from streamnb.measure import Measures
 from streamnb.naive_bayes import NaiveBayes
 from streamnb.settings import MissingTokenizerError
@@ -34,7 +35,8 @@ _DIGEST = 32
 _HEAD = struct.Struct("<IQ")
 _TYPES = ("<f8", "<i8")
 
-Parts = dict[str, NaiveBayes | Measures]
+Part = NaiveBayes | Measures | DriftDetector
+Parts = dict[str, Part]
 
 
 class SnapshotError(Exception):
@@ -81,8 +83,8 @@ def load(data: bytes, tokenizer: Tokenizer | None = None) -> NaiveBayes:
     return model
 
 
-def pack(plain: Mapping[str, Any], parts: Mapping[str, NaiveBayes | Measures]) -> bytes:
-    """Return plain values, and a model and measures by name, as bytes."""
+def pack(plain: Mapping[str, Any], parts: Mapping[str, Part]) -> bytes:
+    """Return plain values, and a model, measures and a detector of drift by name, as bytes."""
     states = {name: part.to_state() for name, part in parts.items()}
     arrays = {f"{name}.{key}": array for name, (_, held) in states.items() for key, array in held.items()}
     text = orjson.dumps(
@@ -136,6 +138,8 @@ def _parts(body: bytes, length: int, tokenizer: Tokenizer | None) -> tuple[dict[
         parts["model"] = NaiveBayes.from_state(state["model"], arrays["model"], tokenizer)
     if "measures" in state:
         parts["measures"] = Measures.from_state(state["measures"], arrays["measures"])
+    if "drift" in state:
+        parts["drift"] = DriftDetector.from_state(state["drift"], arrays["drift"])
     return state["plain"], parts
 
 

@@ -22,6 +22,7 @@ from rich.console import Console
 
 from consumers import files, outputs, programs
 from consumers.config import Config, check
+from streamnb import drift
 
 STEPS = (
     "before output",
@@ -68,13 +69,16 @@ def config() -> Config:
     """Return settings under which a snapshot is due every few batches."""
     inputs = ("first.jsonl", "second.jsonl.gz", "third.csv", "fourth.csv.gz", "fifth.jsonl")
     decided = {"costs": ("a:b=3", "1:review=0.3"), "thresholds": ("b=0.2",), "abstain": 0.7}
-    return check({"inputs": inputs, "max_record_bytes": 2_000, "snapshot_records": 25, "keep_snapshots": 2, **decided})
+    snapshots = {"snapshot_records": 25, "keep_snapshots": 2}
+    return check({"inputs": inputs, "max_record_bytes": 2_000, "drift": "drift.jsonl", **snapshots, **decided})
 
 
 def run() -> None:
     """Run to the end, in small batches."""
     files._CHUNK = 700
     files._COMPRESSED_CHUNK = 300
+    drift.MEAN_OF = 5
+    drift.MEANS = 4
     programs.run(config(), Console(quiet=True), emit=True, keep=True)
 
 
@@ -168,7 +172,7 @@ def killed(step: str, count: int) -> None:
 def results(folder: Path) -> dict[str, bytes]:
     """Return what a run left: predictions, dead letters, and the last snapshot."""
     last = max((folder / "snapshots").iterdir(), key=lambda path: path.name if path.name != "partial" else "")
-    kept = [folder / "predictions.jsonl", folder / "dead-letters.jsonl", last]
+    kept = [*(folder / f"{name}.jsonl" for name in ("predictions", "dead-letters", "drift")), last]
     return {path.name: path.read_bytes() for path in kept}
 
 
@@ -189,6 +193,8 @@ def main() -> None:
     whole = prepare("whole")
     run()  # here, not in a child: it compiles what the children then share
     expected = results(whole)
+    if not expected["drift.jsonl"]:
+        raise SystemExit("no drift is found in the streams")
     for step, counts in json.load(sys.stdin):
         place = prepare("killed")
         ends = [fork(partial(killed, step, count)) for count in counts]

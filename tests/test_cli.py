@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pty
+import random
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import threading
 import time
 from pathlib import Path
 
+import orjson
 import pytest
 
 from consumers.cli import cli
@@ -476,6 +478,66 @@ def test_a_signal_ends_a_run_with_all_saved(tmp_path, number):
         )
     ]
     assert load(max((tmp_path / "snapshots").iterdir()).read_bytes()).learned == 60
+
+
+def turned(size: int, turn: int) -> bytes:
+    """Return events of two classes whose numbers change places at one of them."""
+    chance = random.Random(4)
+    events = (
+        {"n": chance.gauss(3 * ((place % 2) ^ (place >= turn)), 1), "label": "ab"[place % 2]} for place in range(size)
+    )
+    return b"".join(orjson.dumps(event) + b"\n" for event in events)
+
+
+def test_a_drift_is_told_on_the_console_in_a_file_and_in_the_report(command, tmp_path):
+    lines = turned(4_000, 2_000)
+    (tmp_path / "events.jsonl").write_bytes(lines)
+    outcome = command("run", "events.jsonl", "--drift", "drift.jsonl")
+    (alarm,) = json_lines(tmp_path / "drift.jsonl")
+    assert alarm.pop("offset") == sum(map(len, lines.splitlines(keepends=True)[:2_500]))
+    before, after = ([alarm.pop(f"{name}_{when}") for name in ("wrong", "loss")] for when in ("before", "after"))
+    assert before == pytest.approx([0.1, 0.2], abs=0.1)
+    assert after == pytest.approx([0.8, 3.0], abs=1.0)
+    assert alarm.pop("since") == pytest.approx(500, abs=50)
+    # The first event is not measured, since nothing was learned before it.
+    assert alarm == {"stream": "events.jsonl", "partition": 0, "measured": 2_500, "changed": []}
+    told = [line for line in outcome.err.splitlines() if line.startswith("DRIFT")]
+    assert len(told) == 1
+    assert "of events.jsonl: log loss 0." in told[0]
+    for said in ("drifts, by which predictions became worse: 1", "drifts: drift.jsonl"):
+        assert said in outcome.err
+    assert json.loads(command("inspect", "snapshots", "--json").out)["report"]["drifts"] == 1
+
+
+def test_a_run_that_goes_on_finds_the_drift_that_it_would_have_found(command, tmp_path):
+    lines, half = turned(4_000, 2_000), 60_001
+    (tmp_path / "whole.jsonl").write_bytes(lines)
+    (tmp_path / "events.jsonl").write_bytes(lines[: lines.index(b"\n", half) + 1])
+    names = ("--output", "answers.jsonl", "--dead-letters", "dead.jsonl", "--snapshots", "others")
+    command("run", "whole.jsonl", "--drift", "whole-drift.jsonl", *names)
+    command("run", "events.jsonl", "--drift", "drift.jsonl")
+    (tmp_path / "events.jsonl").write_bytes(lines)
+    assert "DRIFT" in command("run", "events.jsonl", "--drift", "drift.jsonl").err
+    found = (tmp_path / "drift.jsonl").read_bytes()
+    assert found.replace(b"events", b"whole") == (tmp_path / "whole-drift.jsonl").read_bytes() != b""
+    before = everything(tmp_path)
+    refused = command("predict", "snapshots", "whole.jsonl", "--drift", "drift.jsonl", "--output", "-")
+    assert refused.status == 2
+    assert "drift.jsonl is there already" in refused.err
+    assert everything(tmp_path) == before
+
+
+def test_a_drift_is_looked_for_where_it_is_asked_for_and_by_predict_too(command, tmp_path):
+    (tmp_path / "events.jsonl").write_bytes(turned(4_000, 3_000)[:60_000])
+    assert "DRIFT" not in command("train", "events.jsonl").err
+    assert command("evaluate", "events.jsonl", "--drift", "drift.jsonl").status == 2
+    (tmp_path / "events.jsonl").write_bytes(turned(4_000, 3_000))
+    (tmp_path / "streamnb.toml").write_text('drift = "drift.jsonl"')
+    assert "DRIFT" not in command("evaluate", "events.jsonl", "--config", "streamnb.toml").err
+    assert not (tmp_path / "drift.jsonl").exists()
+    outputs = ("--output", "answers.jsonl", "--dead-letters", "dead.jsonl", "--drift", "drift.jsonl")
+    outcome = command("predict", "snapshots", "events.jsonl", *outputs)
+    assert ("DRIFT" in outcome.err, len(json_lines(tmp_path / "drift.jsonl"))) == (True, 1)
 
 
 def test_a_reader_that_leaves_ends_the_run_without_a_traceback(tmp_path):

@@ -476,6 +476,7 @@ def resumed(state: State, kept: Kept, buried: Kept, source: Cut, explain: int) -
             explain=explain,
             predictions=kept,
             dead_letters=buried,
+            alarms=None,
             store=kept,
             settings={},
             policy=SnapshotPolicy(5, 1e9),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import datasets, dummy, evaluate, metrics
 
+from consumers.alarms import Alarms
 from consumers.errors import FileError
 from consumers.interrupts import Interrupts
 from consumers.loop import Fields, Loop, SnapshotPolicy
@@ -67,10 +68,17 @@ class Cut:
 
 
 def run(
-    source: Cut, *, learn: bool = True, explain: int = 0, policy: SnapshotPolicy | None = None, kept: Kept | None = None
+    source: Cut,
+    *,
+    learn: bool = True,
+    explain: int = 0,
+    policy: SnapshotPolicy | None = None,
+    kept: Kept | None = None,
+    state: State | None = None,
+    alarms: Alarms | None = None,
 ) -> tuple[State, Kept]:
     """Run a source to its end."""
-    state, kept, buried = State(NaiveBayes()), kept or Kept(), Kept()
+    state, kept, buried = state or State(NaiveBayes()), kept or Kept(), Kept()
     buried.path = "buried"
     with Interrupts() as interrupts:
         Loop(
@@ -80,6 +88,7 @@ def run(
             explain=explain,
             predictions=kept,
             dead_letters=buried,
+            alarms=alarms,
             store=kept,
             settings={},
             policy=policy or SnapshotPolicy(1_000_000, 1e9),

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from consumers import files, programs
+from streamnb import drift
 from tests.crash import STEPS, config, results, write_streams
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,8 +61,11 @@ def test_from_every_snapshot_of_a_run_its_end_is_reached_byte_for_byte(tmp_path,
     write_streams(tmp_path)
     settings = msgspec.structs.replace(config(), snapshot_records=1, keep_snapshots=100_000)
     monkeypatch.setattr(files, "_CHUNK", 200)
+    monkeypatch.setattr(drift, "MEAN_OF", 5)
+    monkeypatch.setattr(drift, "MEANS", 4)
     programs.run(settings, Console(quiet=True), emit=True, keep=True)
     expected = results(tmp_path)
+    assert expected["drift.jsonl"]
     snapshots = {path.name: path.read_bytes() for path in (tmp_path / "snapshots").iterdir()}
     assert len(snapshots) > 50
     monkeypatch.setattr(files, "_CHUNK", chunk)
