@@ -47,7 +47,7 @@ def _flag(setting: Setting, told: str | None) -> Callable[[_Command], _Command]:
     kind: Any = setting.type
     if get_origin(kind) is LiteralType:
         kind = click.Choice(get_args(kind))
-    default = told or (", ".join(setting.default) if setting.several else str(setting.default))
+    default = told or (", ".join(map(str, setting.default)) if setting.several else str(setting.default))
     return click.option(
         "--" + setting.name.replace("_", "-"),
         setting.name,

@@ -15,6 +15,7 @@ from msgspec import Meta
 from consumers.errors import ConfigError
 
 Names = tuple[str, ...]
+Numbers = tuple[float, ...]
 Kind = Literal["numeric", "categorical", "bag", "text"]  # as in streamnb.values, which help need not wait for
 
 
@@ -62,6 +63,27 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     snapshot_seconds: Annotated[
         float, Meta(gt=0, le=1e9, description="A snapshot is due after so many seconds in which records came.")
     ] = 60.0
+    model: Annotated[
+        Literal["adaptive", "naive"],
+        Meta(description="What learns: naive Bayes in several memories with learned weights, or plain naive Bayes."),
+    ] = "adaptive"
+    half_lives: Annotated[
+        Numbers,
+        Meta(min_length=1, description="The memories of the adaptive model, as half_life is of the other; 0 is never."),
+    ] = (10.0, 100.0, 1000.0, 0.0)
+    rate: Annotated[
+        float, Meta(ge=0, le=1, description="How large a step the weights of the adaptive model take; 0 is none.")
+    ] = 0.2
+    clip: Annotated[
+        float, Meta(gt=0, le=1e12, description="The most, in log odds, that one part of an event says (adaptive).")
+    ] = 5.0
+    likelihoods: Annotated[
+        Names,
+        Meta(
+            description="What is expected of numbers (adaptive): mixed, gaussian, log-normal, binned or auto, for all "
+            "or as FEATURE=LIKELIHOOD; or FEATURE=EDGE,EDGE,... for bins between these."
+        ),
+    ] = ()
     smoothing: Annotated[float, Meta(ge=0, le=1e12, description="What is added to the count of each category.")] = 1.0
     variance_prior: Annotated[
         float,
@@ -134,7 +156,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 FIELD_SETTINGS = ("label", "id", "weight", "time", "ignore")
 SCORE_SETTINGS = ("smoothing", "variance_prior", "unbiased", "prior", "priors", "prior_smoothing")
+NAIVE_SETTINGS = ("half_life",)
+ADAPTIVE_SETTINGS = ("half_lives", "rate", "clip", "likelihoods")
 LEARN_SETTINGS = (
+    *("model", *ADAPTIVE_SETTINGS),
     *("numeric", "categorical", "bag", "text", "bags", "tokenizer"),
     *("classes", "half_life", "max_values", "max_features"),
 )
@@ -166,8 +191,9 @@ def settings() -> list[Setting]:
     found = []
     for field in msgspec.structs.fields(Config):
         kind, meta = get_args(hints[field.name])
-        several = kind is Names or get_origin(kind) is tuple
-        found.append(Setting(field.name, str if several else kind, several, field.default, meta.description))
+        several = get_origin(kind) is tuple
+        each = get_args(kind)[0] if several else kind
+        found.append(Setting(field.name, each, several, field.default, meta.description))
     return found
 
 

@@ -20,7 +20,7 @@ from consumers.programs import check_outputs, fields_of, open_output, with_recor
 from consumers.records import NO_LABEL, NOT_A_TIME, NOT_LEARNED, Batch, DeadLetter
 from consumers.snapshots import check_new_snapshot, held_snapshot, read_snapshot, write_snapshot
 from consumers.state import State
-from streamnb.naive_bayes import NaiveBayes
+from streamnb.classifier import Classifier
 
 
 def merge(paths: Sequence[str], output: str, console: Console) -> State:
@@ -36,7 +36,7 @@ def merge(paths: Sequence[str], output: str, console: Console) -> State:
     merged = State(first.model, first.measures, first.tally, decisions=first.decisions)
     for path, (state, *_) in zip(paths[1:], states[1:], strict=True):
         try:
-            merged.model = NaiveBayes.merge([merged.model, state.model])
+            merged.model = merged.model.merge([merged.model, state.model])
         except ValueError as error:
             raise FileError(f"{path} cannot be merged with {paths[0]}: {error}") from error
         merged.measures.merge(state.measures)
@@ -78,7 +78,7 @@ def unlearn(path: str, config: Config, console: Console, given: set[str]) -> tup
     return taken_back, reasons
 
 
-def _learned(model: NaiveBayes, batch: Batch, taken: Taken) -> Taken:
+def _learned(model: Classifier, batch: Batch, taken: Taken) -> Taken:
     """Leave out events that were never learned, or of which it cannot be told what is left."""
     problems: dict[int, tuple[str, str]] = {}
     if taken.times is not None and model.settings.decays:
@@ -93,7 +93,7 @@ def _learned(model: NaiveBayes, batch: Batch, taken: Taken) -> Taken:
     return bury(batch, taken, {**problems, **bad_labels(taken.labels)})
 
 
-def _unlearn(model: NaiveBayes, batch: Batch, taken: Taken) -> int:
+def _unlearn(model: Classifier, batch: Batch, taken: Taken) -> int:
     """Take back the events of a batch, and bury those that cannot be; return how many were taken back."""
     count = 0
     for place, (event, label) in enumerate(zip(batch.events, taken.labels, strict=True)):

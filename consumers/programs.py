@@ -4,7 +4,6 @@ Law: what can be found wrong is found before anything is touched.
 """
 
 import gc
-import math
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -24,15 +23,15 @@ from consumers.formats import parse_one
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
 from consumers.loop import Loop, SnapshotPolicy
-from consumers.named import decision_rule, given_priors, named_label
+from consumers.models import configure, new_model, scoring
+from consumers.named import decision_rule, named_label
 from consumers.outputs import FileSink, StandardSink, check_output
 from consumers.records import Batch, Position, Sink
 from consumers.report import Watch, tell_alarm
 from consumers.snapshots import SnapshotFolder, read_snapshot
 from consumers.state import State
+from streamnb.classifier import Classifier
 from streamnb.explain import Explanation
-from streamnb.naive_bayes import NaiveBayes
-from streamnb.tokenizer import TOKENS
 
 _SOURCES = {"prior": {"prior", "priors"}}  # settings that make up one of the model
 
@@ -80,7 +79,7 @@ def predict(config: Config, console: Console, path: str, given: set[str]) -> Sta
     state = State(loaded.model)
     config = with_recorded(config, recorded, given)
     changes = scoring(config)
-    _configure(state.model, {name: changes[name] for name in changes if given & _SOURCES.get(name, {name})})
+    configure(state.model, {name: changes[name] for name in changes if given & _SOURCES.get(name, {name})})
     _loop(config, state, console, {}, learn=False, emit=True, bury=True, store=None)
     return state
 
@@ -111,50 +110,15 @@ def _standard_input() -> bytes:
     return sys.stdin.buffer.read() if sys.stdin else b""
 
 
-def new_model(config: Config) -> NaiveBayes:
-    """Return the model that the settings ask for."""
-    try:
-        return NaiveBayes(
-            **scoring(config),
-            known_classes=[named_label(text) for text in config.classes] or None,
-            kinds=config.kinds(),
-            bags=config.bags,
-            tokenizer=config.tokenizer or TOKENS,
-            half_life=config.half_life or None,
-            max_values=config.max_values or None,
-            max_features=config.max_features or None,
-        )
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
-
-
-def scoring(config: Config) -> dict[str, Any]:
-    """Return the settings that scoring alone depends on, as a model takes them."""
-    names = ("smoothing", "variance_prior", "unbiased", "prior", "prior_smoothing")
-    settings = {name: getattr(config, name) for name in names}
-    if not config.priors:
-        return settings
-    if config.prior != "observed":
-        raise ConfigError(f"prior is {config.prior!r}, and priors are given: give only one of them")
-    return {**settings, "prior": given_priors(config)}
-
-
 def with_recorded(config: Config, recorded: Mapping[str, Any], given: Collection[str]) -> Config:
     """Return settings with the keys that a snapshot was made with, where they are not given."""
     known = {name: recorded[name] for name in FIELD_SETTINGS if name in recorded and name not in given}
     return msgspec.structs.replace(config, **known)
 
 
-def _configure(model: NaiveBayes, changes: Mapping[str, Any]) -> None:
-    try:
-        model.configure(**changes)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
-
-
 def _check_same(config: Config, recorded: dict[str, Any]) -> None:
     """Raise ConfigError where a snapshot was made under other settings."""
-    defaults = Config().state_settings()
+    defaults = {**Config().state_settings(), "model": "naive"}  # the only one that there was before it was a setting
     for name, value in config.state_settings().items():
         was = recorded.get(name, defaults[name])
         was = list(was) if isinstance(was, tuple) else was
@@ -214,10 +178,9 @@ def _loop(
         ).run(source)
 
 
-def fields_of(config: Config, model: NaiveBayes) -> Fields:
+def fields_of(config: Config, model: Classifier) -> Fields:
     """Return the keys of events that are no features."""
-    half_life = model.settings.half_life or math.inf
-    return Fields(config.label, config.id, config.weight, config.time, config.ignore, half_life)
+    return Fields(config.label, config.id, config.weight, config.time, config.ignore, model.settings.shortest)
 
 
 def check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) -> None:

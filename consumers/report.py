@@ -83,6 +83,8 @@ def reasons(explanation: Explanation) -> dict[str, Any]:
         "score": _number(explanation.score),
         "prior": _number(explanation.prior),
         "shares": [[feature, value, _number(share)] for feature, value, share in explanation.shares],
+        "weights": list(explanation.weights.items()),
+        "memories": [[_number(half_life), share] for half_life, share in explanation.memories.items()],
     }
 
 
@@ -249,13 +251,21 @@ def show_model(console: Console, described: dict[str, Any]) -> None:
 
 def _show_features(console: Console, described: dict[str, Any]) -> None:
     """Print what the features tell, and which of them may be copies."""
-    features = Table("feature", "kind", "information, bits", title="what features tell of the label")
+    features = Table("feature", "kind", "information, bits", "weight", title="what features tell of the label")
     for each in described["features"]:
-        features.add_row(printable(each["feature"]), each["kind"], f"{each['information']:.4f}")
+        bits, weight = f"{each['information']:.4f}", f"{each['weight']:.3f}"
+        features.add_row(printable(each["feature"]), each["kind"], bits, weight)
     if described["features"]:
         console.print(features)
     for names in described["alike"]:
         console.print(
-            f"{', '.join(map(printable, names))}: alike, and if they are copies, naive Bayes counts their evidence "
+            f"{', '.join(map(printable, names))}: alike, and if they are copies, plain naive Bayes counts their evidence "
             "once for each (--ignore all but one)"
         )
+    if len(described["memories"]) > 1:
+        shares = [f"{_half_life(each['half_life'])} {each['share']:.1%}" for each in described["memories"]]
+        console.print(f"memories in use, by half-life: {', '.join(shares)}")
+
+
+def _half_life(half_life: float | None) -> str:
+    return "never" if half_life is None else f"{half_life:g}"

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streamnb import snapshot
+from streamnb.classifier import Classifier
 from streamnb.decision_measure import DecisionMeasures
 from streamnb.drift import DriftDetector
 from streamnb.measure import Measures
-from streamnb.naive_bayes import NaiveBayes
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Tally:
 class State:
     """All that a run knows and a snapshot keeps."""
 
-    model: NaiveBayes
+    model: Classifier
     measures: Measures = field(default_factory=Measures)
     tally: Tally = field(default_factory=Tally)
     positions: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class State:
         """
         plain, parts = snapshot.unpack(data)
         model, measures = parts.get("model"), parts.get("measures")
-        if not isinstance(model, NaiveBayes):
+        if not isinstance(model, Classifier):
             raise snapshot.DamagedSnapshotError("it holds no model")
         if not isinstance(measures, Measures):  # a model saved from Python
             return cls(model), {}, {}

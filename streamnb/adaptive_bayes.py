@@ -63,10 +63,20 @@ class AdaptiveSettings(Settings):
             raise ValueError(f"clip is {self.clip!r}: it must be a number above 0, {MOST} at the most")
         Likelihoods(self.likelihoods)
 
+    @property
+    def decays(self) -> bool:
+        """Whether old events fade from some memory."""
+        return math.isfinite(self.shortest)
+
+    @property
+    def shortest(self) -> float:
+        """The half-life that is over first, infinite where nothing fades."""
+        return min(self.half_lives)
+
     def to_state(self) -> dict[str, Any]:
         """Return the settings as plain values."""
         lives = [float(life) if math.isfinite(life) else None for life in sorted(self.half_lives)]
-        own = {"half_lives": lives, "rate": float(self.rate), "clip": float(self.clip)}
+        own = {"model": "adaptive", "half_lives": lives, "rate": float(self.rate), "clip": float(self.clip)}
         return {**super().to_state(), **own, "likelihoods": Likelihoods(self.likelihoods).to_state()}
 
     @classmethod

@@ -279,6 +279,14 @@ class Classifier(Learner, base.MiniBatchClassifier):
         prior, *rest = shares.tolist()
         return Explanation(labels[chosen], labels[rival], prior, name_shares(self._vocabulary, encoded, x, rest))
 
+    def feature_weights(self) -> dict[FeatureName, float]:
+        """Return how much of what each feature says is listened to: 1 in plain naive Bayes."""
+        return dict.fromkeys(self._vocabulary.features, 1.0)
+
+    def memory_shares(self) -> dict[float, float]:
+        """Return the share of each memory in the predictions, by its half-life, infinite for one that never forgets."""
+        return {self.settings.half_life or math.inf: 1.0}
+
     def shifted_features(self) -> list[tuple[FeatureName, float]]:
         """Return the features with how far they are of late from what they were, in bits, the farthest first.
 
@@ -306,6 +314,8 @@ class Classifier(Learner, base.MiniBatchClassifier):
         state = first._state.copy()  # noqa: SLF001 - one of its own kind
         bad_values = first.bad_values
         for other in others:
+            if type(other) is not type(first):
+                raise ValueError(f"these models cannot be merged: a {_name(first)} and a {_name(other)}")
             difference = first.settings.difference(other.settings)
             if difference is not None:
                 raise ValueError(f"these models cannot be merged: {difference}")
@@ -359,3 +369,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
         model._state.restore(plain, arrays)
         model._take(model._state, Counter(dict(plain["bad_values"])))
         return model
+
+
+def _name(model: Classifier) -> str:
+    return type(model).__name__

@@ -3,19 +3,20 @@
 Law: describing changes nothing, and holds only what JSON can hold; weights are as of now.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
+from streamnb.classifier import Classifier
 from streamnb.features import alike, values_of
-from streamnb.naive_bayes import NaiveBayes
 from streamnb.values import FeatureName
 
 RARE = "(rare values)"
 """What stands for the values that share a column."""
 
 
-def describe(model: NaiveBayes, top: int, feature: FeatureName | None = None) -> dict[str, Any]:
+def describe(model: Classifier, top: int, feature: FeatureName | None = None) -> dict[str, Any]:
     """Return what a model has learned.
 
     Parameters
@@ -29,6 +30,7 @@ def describe(model: NaiveBayes, top: int, feature: FeatureName | None = None) ->
 
     Examples
     --------
+    >>> from streamnb import NaiveBayes
     >>> model = NaiveBayes()
     >>> model.learn_one({"size": 2.0, "color": "red"}, "apple")
     >>> described = describe(model, top=5)
@@ -37,7 +39,7 @@ def describe(model: NaiveBayes, top: int, feature: FeatureName | None = None) ->
     >>> described["categorical"]
     [{'feature': 'color', 'distinct': 1, 'values': [{'value': 'red', 'weights': [1.0]}]}]
     """
-    schema = model.schema()
+    schema, weights = model.schema(), model.feature_weights()
     if feature is not None and feature not in schema:
         raise ValueError(f"the feature {feature!r} was never learned")
     ranked = model.feature_ranking()
@@ -48,7 +50,13 @@ def describe(model: NaiveBayes, top: int, feature: FeatureName | None = None) ->
             for label, weight in zip(model.classes, model.class_weights, strict=True)
         ],
         "features": [
-            {"feature": name, "kind": schema[name], "information": bits} for name, bits in ranked if name in told
+            {"feature": name, "kind": schema[name], "information": bits, "weight": weights[name]}
+            for name, bits in ranked
+            if name in told
+        ],
+        "memories": [
+            {"half_life": half_life if math.isfinite(half_life) else None, "share": share}
+            for half_life, share in model.memory_shares().items()
         ],
         "alike": [names for names in alike(model.statistics, ranked) if feature is None or feature in names],
         "numeric": [
@@ -67,14 +75,14 @@ def describe(model: NaiveBayes, top: int, feature: FeatureName | None = None) ->
     }
 
 
-def _moments(model: NaiveBayes, feature: FeatureName, label: Any) -> dict[str, Any]:
+def _moments(model: Classifier, feature: FeatureName, label: Any) -> dict[str, Any]:
     """Return weight, mean and population variance of a feature in a class; None without weight."""
     stats = model.feature_stats(feature, label)
     mean, variance = (stats.mean, stats.var_population) if stats.n else (None, None)
     return {"class": label, "weight": stats.n, "mean": mean, "variance": variance}
 
 
-def _values(model: NaiveBayes, feature: FeatureName, top: int) -> dict[str, Any]:
+def _values(model: Classifier, feature: FeatureName, top: int) -> dict[str, Any]:
     """Return how many values a feature has, and the commonest with their weight in each class."""
     values, weights = values_of(model.statistics, feature)
     distinct = len(values)

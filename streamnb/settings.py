@@ -97,6 +97,11 @@ class Settings:
         """Whether old events fade."""
         return self.half_life is not None and math.isfinite(self.half_life)
 
+    @property
+    def shortest(self) -> float:
+        """The half-life that is over first, infinite where nothing fades."""
+        return self.half_life if self.half_life is not None else math.inf
+
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """Return these settings with some changed; ValueError for one that what was learned depends on."""
         for name, value in changes.items():

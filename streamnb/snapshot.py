@@ -6,7 +6,8 @@ Law: what is loaded equals what was saved, bit for bit; a snapshot with any bit 
     8       the magic b"streamnb"
     32      BLAKE2b of all that follows
     4       version of the format, little-endian; read as well are version 1, without priors, bags, clocks and bounds,
-            and version 2, without calibration and no change among the measures, without decisions and drift
+            and version 2, without calibration and no change among the measures, without decisions, drift and
+            any model but naive Bayes
     8       length of the JSON, little-endian
     ...     JSON: {"state": plain values, "arrays": [[name, type, shape], ...]}
     ...     the arrays in that order, little-endian, in C order
@@ -22,6 +23,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from streamnb.adaptive_bayes import AdaptiveBayes
+from streamnb.classifier import Classifier
 from streamnb.drift import DriftDetector
 from streamnb.measure import Measures
 from streamnb.naive_bayes import NaiveBayes
@@ -35,7 +38,9 @@ _DIGEST = 32
 _HEAD = struct.Struct("<IQ")
 _TYPES = ("<f8", "<i8")
 
-Part = NaiveBayes | Measures | DriftDetector
+_MODELS: dict[str, type[Classifier]] = {"naive": NaiveBayes, "adaptive": AdaptiveBayes}
+
+Part = Classifier | Measures | DriftDetector
 Parts = dict[str, Part]
 
 
@@ -51,7 +56,7 @@ class NewerSnapshotError(SnapshotError):
     """A whole snapshot of a later format than this program reads."""
 
 
-def save(model: NaiveBayes) -> bytes:
+def save(model: Classifier) -> bytes:
     """Return a model as bytes. Raises TypeError for what is no model.
 
     >>> model = NaiveBayes()
@@ -59,12 +64,12 @@ def save(model: NaiveBayes) -> bytes:
     >>> load(save(model)).predict_proba_one({"word": "gold"})
     {'sell': 1.0}
     """
-    if not isinstance(model, NaiveBayes):
+    if not isinstance(model, Classifier):
         raise TypeError(f"a model can be saved, not {type(model).__name__}")
     return pack({}, {"model": model})
 
 
-def load(data: bytes, tokenizer: Tokenizer | None = None) -> NaiveBayes:
+def load(data: bytes, tokenizer: Tokenizer | None = None) -> Classifier:
     """Return the model of a snapshot, whether `save` or the command streamnb wrote it.
 
     Parameters
@@ -78,7 +83,7 @@ def load(data: bytes, tokenizer: Tokenizer | None = None) -> NaiveBayes:
     if not isinstance(data, bytes):
         raise TypeError(f"a snapshot is bytes, not {type(data).__name__}: read the file first")
     model = unpack(data, tokenizer)[1].get("model")
-    if not isinstance(model, NaiveBayes):
+    if not isinstance(model, Classifier):
         raise DamagedSnapshotError("it holds no model")
     return model
 
@@ -135,7 +140,8 @@ def _parts(body: bytes, length: int, tokenizer: Tokenizer | None) -> tuple[dict[
     state = content["state"]
     parts: Parts = {}
     if "model" in state:
-        parts["model"] = NaiveBayes.from_state(state["model"], arrays["model"], tokenizer)
+        kind = _MODELS[state["model"].get("model", "naive")]
+        parts["model"] = kind.from_state(state["model"], arrays["model"], tokenizer)
     if "measures" in state:
         parts["measures"] = Measures.from_state(state["measures"], arrays["measures"])
     if "drift" in state:
