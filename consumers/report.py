@@ -259,8 +259,8 @@ def _show_features(console: Console, described: dict[str, Any]) -> None:
         console.print(features)
     for names in described["alike"]:
         console.print(
-            f"{', '.join(map(printable, names))}: alike, and if they are copies, plain naive Bayes counts their evidence "
-            "once for each (--ignore all but one)"
+            f"{', '.join(map(printable, names))}: alike, and if they are copies, plain naive Bayes counts their "
+            "evidence once for each (--ignore all but one)"
         )
     if len(described["memories"]) > 1:
         shares = [f"{_half_life(each['half_life'])} {each['share']:.1%}" for each in described["memories"]]

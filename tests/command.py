@@ -32,6 +32,13 @@ def streamnb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     return Outcome(status, *capfd.readouterr())
 
 
+def naive(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command line for plain naive Bayes, where another model would be made."""
+    if arguments[0] in {"run", "train", "evaluate"} and "--model" not in arguments:
+        return arguments[0], "--model", "naive", *arguments[1:]
+    return arguments
+
+
 def streamnb_process(folder: Path, *arguments: str, stdin: bytes = b"") -> Outcome:
     """Run the command in a process of its own, in a folder."""
     command = [sys.executable, "-m", "consumers.cli", *arguments]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from river.datasets import synth
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 REQUIRED = os.environ.get("STREAMNB_REQUIRE_SHARED") == "1"  # set where absent streams should fail, not skip
@@ -51,3 +52,28 @@ def read(name: str) -> Iterator[tuple[dict[str, Any], str]]:
         for *cells, label in rows:
             values = [read(cell) if cell else None for read, cell in zip(readers, cells, strict=True)]
             yield dict(zip(columns["cols"], values, strict=True)), label
+
+
+def _agrawal() -> Iterator[tuple[dict[Any, Any], Any]]:
+    for function in range(4):
+        yield from synth.Agrawal(classification_function=function, seed=42 + function, perturbation=0.05).take(25_000)
+
+
+def _sea() -> Iterator[tuple[dict[Any, Any], Any]]:
+    for place, variant in enumerate((0, 3, 1, 2)):
+        yield from synth.SEA(variant=variant, seed=42 + place, noise=0.1).take(25_000)
+
+
+def _led() -> Iterator[tuple[dict[Any, Any], Any]]:
+    settings = {"seed": 42, "noise_percentage": 0.1, "irrelevant_features": True}
+    for stream in (synth.LED(**settings), synth.LEDDrift(**settings, n_drift_features=7)):
+        yield from (({name: str(lit) for name, lit in event.items()}, label) for event, label in stream.take(50_000))
+
+
+SYNTHETIC = {"led": _led, "sea": _sea, "agrawal": _agrawal}
+"""Streams whose concept changes abruptly, 25,000 events each or twice 50,000."""
+
+
+def synthetic_kinds(name: str) -> dict[Any, str]:
+    """Return the kinds to declare for a synthetic stream: its codes that are numbers."""
+    return dict.fromkeys(("elevel", "car", "zipcode"), "categorical") if name == "agrawal" else {}

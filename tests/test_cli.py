@@ -492,7 +492,7 @@ def turned(size: int, turn: int) -> bytes:
 def test_a_drift_is_told_on_the_console_in_a_file_and_in_the_report(command, tmp_path):
     lines = turned(4_000, 2_000)
     (tmp_path / "events.jsonl").write_bytes(lines)
-    outcome = command("run", "events.jsonl", "--drift", "drift.jsonl")
+    outcome = command("run", "--model", "naive", "events.jsonl", "--drift", "drift.jsonl")
     (alarm,) = json_lines(tmp_path / "drift.jsonl")
     assert alarm.pop("offset") == sum(map(len, lines.splitlines(keepends=True)[:2_500]))
     before, after = ([alarm.pop(f"{name}_{when}") for name in ("wrong", "loss")] for when in ("before", "after"))
@@ -514,10 +514,10 @@ def test_a_run_that_goes_on_finds_the_drift_that_it_would_have_found(command, tm
     (tmp_path / "whole.jsonl").write_bytes(lines)
     (tmp_path / "events.jsonl").write_bytes(lines[: lines.index(b"\n", half) + 1])
     names = ("--output", "answers.jsonl", "--dead-letters", "dead.jsonl", "--snapshots", "others")
-    command("run", "whole.jsonl", "--drift", "whole-drift.jsonl", *names)
-    command("run", "events.jsonl", "--drift", "drift.jsonl")
+    command("run", "--model", "naive", "whole.jsonl", "--drift", "whole-drift.jsonl", *names)
+    command("run", "--model", "naive", "events.jsonl", "--drift", "drift.jsonl")
     (tmp_path / "events.jsonl").write_bytes(lines)
-    assert "DRIFT" in command("run", "events.jsonl", "--drift", "drift.jsonl").err
+    assert "DRIFT" in command("run", "--model", "naive", "events.jsonl", "--drift", "drift.jsonl").err
     found = (tmp_path / "drift.jsonl").read_bytes()
     assert found.replace(b"events", b"whole") == (tmp_path / "whole-drift.jsonl").read_bytes() != b""
     before = everything(tmp_path)

@@ -23,7 +23,7 @@ from consumers.snapshots import SnapshotFolder
 from consumers.state import State
 from streamnb import NaiveBayes, load, save
 from streamnb.arrays import LOW
-from tests.command import json_lines, predictions, streamnb, streamnb_process
+from tests.command import json_lines, naive, predictions, streamnb, streamnb_process
 from tests.crash import STEPS, fork, kill_at
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,7 +53,7 @@ def command(tmp_path, capfd, monkeypatch):
     """Return the command, in a folder that holds events.jsonl."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "events.jsonl", LINES)
-    return lambda *arguments: streamnb(capfd, monkeypatch, *arguments)
+    return lambda *arguments: streamnb(capfd, monkeypatch, *naive(arguments))
 
 
 def write(path: Path, lines: Sequence[Any]) -> None:
@@ -398,7 +398,7 @@ def test_a_folder_is_held_by_one_run_or_edit(command, tmp_path):
 
 def test_a_run_is_refused_while_events_are_unlearned(tmp_path):
     write(tmp_path / "events.jsonl", LINES)
-    streamnb_process(tmp_path, "run", "events.jsonl")
+    streamnb_process(tmp_path, "run", "--model", "naive", "events.jsonl")
     shell = [sys.executable, "-m", "consumers.cli", "unlearn", "snapshots", "--dead-letters", "-"]
     with subprocess.Popen(shell, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdin.write(b"oops\n")

@@ -22,7 +22,7 @@ from consumers.interrupts import Interrupts
 from consumers.loop import Fields, Loop, SnapshotPolicy
 from consumers.state import State
 from streamnb import NaiveBayes, load, save
-from tests.command import json_lines, predictions, streamnb
+from tests.command import json_lines, naive, predictions, streamnb
 from tests.crash import STEPS, fork, kill_at
 from tests.test_loop import Cut, Kept
 
@@ -49,7 +49,7 @@ def command(tmp_path, capfd, monkeypatch):
     """Return the command, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "events.jsonl", LINES)
-    return lambda *arguments: streamnb(capfd, monkeypatch, *arguments)
+    return lambda *arguments: streamnb(capfd, monkeypatch, *naive(arguments))
 
 
 def write(path: Path, lines: Sequence[dict]) -> None:
@@ -583,11 +583,12 @@ def test_a_run_goes_on_in_parts_as_in_one(command, tmp_path):
     assert leaves(tmp_path) == parts
 
 
+@pytest.mark.parametrize("model", [{"model": "naive", "half_life": 3}, {"half_lives": [3, 0], "likelihoods": ["auto"]}])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_run_that_is_killed_and_started_again_leaves_the_same_bytes(command, tmp_path, monkeypatch, step):
+def test_a_run_that_is_killed_and_started_again_leaves_the_same_bytes(command, tmp_path, monkeypatch, step, model):
     del command
     monkeypatch.setattr(files, "_CHUNK", 700)
-    given = {"weight": "w", "time": "t", "half_life": 3, "text": ["say"], "bag": ["tags"], "bags": "complement"}
+    given = {**model, "weight": "w", "time": "t", "text": ["say"], "bag": ["tags"], "bags": "complement"}
     given |= {"max_values": 2, "max_features": 4, "classes": ["new"], "explain": 2, "snapshot_records": 5}
     config = check({**given, "inputs": ["events.jsonl"]})
 
@@ -612,7 +613,9 @@ def test_a_run_that_is_killed_and_started_again_leaves_the_same_bytes(command, t
 
 
 def test_every_new_setting_has_its_line_in_config_and_reads_back(command, tmp_path):
-    (tmp_path / "config.toml").write_text('half_life = 1e300\npriors = ["\\"1\\"=1"]\ntokenizer = "[\\\\w\\"]+"\n')
+    (tmp_path / "config.toml").write_text(
+        'model = "naive"\nhalf_life = 1e300\npriors = ["\\"1\\"=1"]\ntokenizer = "[\\\\w\\"]+"\n'
+    )
     shown = command("config", "--config", "config.toml").out
     (tmp_path / "again.toml").write_text(shown)
     assert command("config", "--config", "again.toml").out == shown

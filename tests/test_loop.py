@@ -16,7 +16,7 @@ from consumers.interrupts import Interrupts
 from consumers.loop import Fields, Loop, SnapshotPolicy
 from consumers.records import Batch, Position, Prediction
 from consumers.state import State
-from streamnb import NaiveBayes, save
+from streamnb import AdaptiveBayes, NaiveBayes, save
 from tests.command import streamnb
 from tests.streams import needs_streams, read
 
@@ -185,23 +185,24 @@ def test_a_prediction_has_the_keys_that_are_told():
     )
 
 
-def _evaluated(tmp_path, capfd, monkeypatch, stream) -> dict:
+def _evaluated(tmp_path, capfd, monkeypatch, stream, model="naive") -> dict:
     """Return what `streamnb evaluate` says of a stream of (event, label)."""
     monkeypatch.chdir(tmp_path)
     lines = (orjson.dumps({**event, "label": label}) + b"\n" for event, label in stream)
     (tmp_path / "events.jsonl").write_bytes(b"".join(lines))
-    outcome = streamnb(capfd, monkeypatch, "evaluate", "events.jsonl", "--json")
+    outcome = streamnb(capfd, monkeypatch, "evaluate", "--model", model, "events.jsonl", "--json")
     assert outcome.status == 0, outcome.err
     return json.loads(outcome.out)
 
 
+@pytest.mark.parametrize("model", [NaiveBayes, AdaptiveBayes])
 @pytest.mark.parametrize("name", ["Phishing", "Shuttle"])
-def test_evaluate_gives_the_accuracies_and_log_loss_of_rivers_own_evaluation(tmp_path, capfd, monkeypatch, name):
+def test_evaluate_gives_the_accuracies_and_log_loss_of_rivers_own_evaluation(tmp_path, capfd, monkeypatch, name, model):
     """To 12 digits; from where both classes are known, for before that river's log loss is of another kind."""
     stream = [(event, bool(label)) for event, label in getattr(datasets, name)()]
-    report = _evaluated(tmp_path, capfd, monkeypatch, stream)
+    report = _evaluated(tmp_path, capfd, monkeypatch, stream, "naive" if model is NaiveBayes else "adaptive")
     metric = metrics.Accuracy() + metrics.CrossEntropy() + metrics.ConfusionMatrix()
-    evaluate.progressive_val_score(stream, NaiveBayes(), metric)
+    evaluate.progressive_val_score(stream, model(), metric)
     accuracy, cross_entropy, confusion = metric
     # River counts a label that the model has not seen yet as a loss of 0, and streamnb as -log 1e-15.
     unseen = sum(label not in [seen for _, seen in stream[:place]] for place, (_, label) in enumerate(stream[:200])) - 1
