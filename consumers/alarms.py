@@ -47,6 +47,7 @@ class Alarms:
             return
         state.tally.drifts += 1
         alarm = Alarm(
+            "predictions" if len(state.model.memory_shares()) == 1 or not state.model.learned else "longest memory",
             batch.position.stream,
             batch.position.partition,
             batch.offsets[-1],

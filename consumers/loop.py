@@ -203,14 +203,19 @@ class Loop:
         """
         state, model = self._state, self._state.model
         reasons: list[list[Reasons]] = []
+        steady = None if self._alarms is None else np.full(len(batch.events), np.nan)
         if self._explain:
-            each, probabilities = self._one_by_one(batch, taken)
+            each, probabilities = self._one_by_one(batch, taken, steady)
             reasons.append(each)
         else:
             columns = batch.events, self._to_learn(taken), taken.weights, taken.times
-            probabilities = model.test_then_train(*columns, cells=batch.cells, bad_values=state.tally.bad_values)
+            probabilities = model.test_then_train(
+                *columns, cells=batch.cells, bad_values=state.tally.bad_values, losses=steady
+            )
         losses = np.empty(len(batch.events))
         chosen = state.measures.update(probabilities, model.classes, taken.labels, losses)
+        if steady is not None:
+            losses = np.where(np.isnan(losses) | np.isnan(steady), losses, steady)
         return probabilities, chosen, losses, reasons
 
     def _decide(self, probabilities: Floats, chosen: Sequence[int], taken: Taken) -> list[list[Label | None]]:
@@ -225,7 +230,7 @@ class Loop:
         measures.update(rule, decisions, [None if code < 0 else classes[code] for code in chosen], taken.labels)
         return [decisions]
 
-    def _one_by_one(self, batch: Batch, taken: Taken) -> tuple[list[Reasons], Floats]:
+    def _one_by_one(self, batch: Batch, taken: Taken, steady: Floats | None) -> tuple[list[Reasons], Floats]:
         """Explain each event before it is predicted and learned; return reasons, and probabilities [event, class]."""
         model, bad_values, to_learn = self._state.model, self._state.tally.bad_values, self._to_learn(taken)
         reasons, rows = [], []
@@ -235,7 +240,9 @@ class Loop:
             one = slice(place, place + 1)
             weights, times = (None if column is None else column[one] for column in (taken.weights, taken.times))
             columns = [event], to_learn[one], weights, times
-            rows.append(model.test_then_train(*columns, cells=batch.cells, bad_values=bad_values)[0])
+            losses = None if steady is None else steady[one]
+            answer = model.test_then_train(*columns, cells=batch.cells, bad_values=bad_values, losses=losses)
+            rows.append(answer[0])
         probabilities = np.zeros((len(rows), len(model.classes)))
         for place, row in enumerate(rows):
             probabilities[place, : len(row)] = row

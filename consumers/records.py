@@ -60,12 +60,14 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
 class Alarm(msgspec.Struct, frozen=True, gc=False):
     """What is written of a drift: a line of JSON with these keys.
 
+    `of` is what became worse: "predictions", or "longest memory" where a model has several and may have adapted.
     `stream`, `partition` and `offset` tell the event at which it was found, `measured` how many had been measured by
     then, `since` how many of these ago it began, as far as can be told; `wrong` and `loss`, before and after, are the
     mean probability given to wrong classes and the mean log loss; `changed` are pairs of a feature and how far its
     distribution shifted, in bits, the largest first, where the model knows.
     """
 
+    of: str
     stream: str
     partition: int
     offset: int

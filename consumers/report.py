@@ -176,7 +176,7 @@ def tell_alarm(console: Console, alarm: Alarm) -> None:
     """Print an alarm for people."""
     changed = ", ".join(f"{printable(name)} ({bits:.2f} bits)" for name, bits in alarm.changed)
     console.print(
-        f"DRIFT: predictions became worse some {alarm.since:,} labelled events before offset {alarm.offset:,} of "
+        f"DRIFT: {alarm.of} became worse some {alarm.since:,} labelled events before offset {alarm.offset:,} of "
         f"{printable(alarm.stream)}: log loss {alarm.loss_before:.2f} before, {alarm.loss_after:.2f} since; "
         f"probability of wrong classes {alarm.wrong_before:.0%} before, {alarm.wrong_after:.0%} since"
         + (f"; changed most: {changed}" if changed else "")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from streamnb.arrays import AMOUNT, LABEL, LOSS, NUMBERS, TIME, Events, Floats
+from streamnb.arrays import AMOUNT, LABEL, LOSS, LOSS_OF_LONGEST, NUMBERS, TIME, Events, Floats
 from streamnb.batch import as_weight
 from streamnb.classifier import Classifier
 from streamnb.encoded import part_of
@@ -296,14 +296,26 @@ class AdaptiveBayes(Classifier):
             numbers = events[0][NUMBERS]
             self.memories.bins.reserve(0, int(numbers[done + 1] - numbers[done]))
             self._fit_tables()
-            rest = part_of(events, slice(done, size))
-            more = lessons[:, done:].copy(), probabilities[done:]
-            done += self._kernel(*self._tables, *rest, *more)
+            rest, more = part_of(events, slice(done, size)), lessons[:, done:].copy()
+            go_on = self._kernel(*self._tables, *rest, more, probabilities[done:])
+            lessons[:, done:] = more
+            done += go_on
 
-    def _learn(self, events: Events, lessons: Floats, times: Floats | None, probabilities: Floats | None) -> None:
+    def _learn(
+        self,
+        events: Events,
+        lessons: Floats,
+        times: Floats | None,
+        probabilities: Floats | None,
+        losses: Floats | None,
+    ) -> None:
         """Score and learn encoded events."""
         lessons[TIME] = 0.0 if times is None else times
+        if losses is not None:
+            lessons = np.vstack((lessons, losses))
         self._adapt(events, lessons, NOTHING if probabilities is None else probabilities)
+        if losses is not None:
+            losses[:] = lessons[LOSS_OF_LONGEST]
 
     def _admit(self, lesson: Floats) -> None:
         self.memories.admit(lesson[AMOUNT], lesson[TIME])

@@ -72,14 +72,20 @@ The code of an event's label, negative where it is not to be learned; the weight
 scored.
 """
 
-TIME = 2
-"""The row of lessons of a model with several memories, which keeps the time of an event instead of a unit."""
+TIME, LOSS_OF_LONGEST = 2, 3
+"""The rows of lessons of a model with several memories, in place of and beyond those above.
+
+The time of an event instead of a unit; and, if there is such a row, room for the log loss of the longest memory.
+"""
 
 NUMBERS, CATEGORIES, TOKENS = range(3)
 """The rows of the starts of `Events`."""
 
 ABSENT = np.iinfo(np.int64).min
 """The category code of a feature that an event does not have."""
+
+SMALLEST_PROBABILITY = 1e-15
+"""Log loss takes a probability to lie between this and one minus this."""
 
 LARGEST = 1e140
 """Numbers beyond this have squares that a sum of squares in double precision cannot hold."""

@@ -155,7 +155,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
         label, a weight or a time that cannot be one; nothing of the batch is kept then.
         """
         batch = self._batch(X, y, w, t)
-        self._run(batch, cells=False, bad=Counter(), probabilities=None)
+        self._run(batch, cells=False, bad=Counter())
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a frame like X with a row of probabilities per event and a column per class.
@@ -182,6 +182,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
         *,
         cells: bool = False,
         bad_values: Counter[FeatureName] | None = None,
+        losses: Floats | None = None,
     ) -> Floats:
         """Predict each event in turn, then learn it under its label: exactly what the events give one by one.
 
@@ -197,6 +198,10 @@ class Classifier(Learner, base.MiniBatchClassifier):
             Whether every value is a cell of text, as in CSV, that may stand for a number.
         bad_values
             Counts, by feature, the values of these events that did not fit, whether learned or not.
+        losses
+            An array [event] in which a model with several memories sets the log loss that the longest of them has on
+            each event that it learns: where that rises, what was learned before holds no longer, even if the
+            predictions are as good as ever.
 
         Returns
         -------
@@ -214,7 +219,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
         batch = self._batch(events, labels, weights, times)
         probabilities = np.zeros((len(batch.events), len(self._labels)))
         bad = Counter() if bad_values is None else bad_values
-        self._run(batch, cells=cells, bad=bad, probabilities=probabilities)
+        self._run(batch, cells=cells, bad=bad, probabilities=probabilities, losses=losses)
         return probabilities
 
     def unlearn_one(self, x: Event, y: Any, w: float = 1.0, t: float | None = None, *, cells: bool = False) -> None:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.arrays import Floats
-from streamnb.measure import SMALLEST_PROBABILITY
+from streamnb.arrays import SMALLEST_PROBABILITY, Floats
 
 MEAN_OF = 50
 """How many losses go into one mean, which the test takes for one observation."""

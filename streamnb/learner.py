@@ -58,8 +58,18 @@ class Learner:
         """Make room for every feature, value and class that has a number."""
         raise NotImplementedError
 
-    def _learn(self, events: Events, lessons: Floats, times: Floats | None, probabilities: Floats | None) -> None:
-        """Score encoded events, if there is room for probabilities [event, class], and learn them."""
+    def _learn(
+        self,
+        events: Events,
+        lessons: Floats,
+        times: Floats | None,
+        probabilities: Floats | None,
+        losses: Floats | None,
+    ) -> None:
+        """Score encoded events, if there is room for probabilities [event, class], and learn them.
+
+        Where there is room for losses [event], they are those of the longest of several memories.
+        """
         raise NotImplementedError
 
     def _admit(self, lesson: Floats) -> None:
@@ -82,15 +92,24 @@ class Learner:
             self._encoder.try_texts(known)
         return as_batch(known, labels, weights, times, self._labels, self._clock)
 
-    def _run(self, batch: Batch, *, cells: bool, bad: Counter[FeatureName], probabilities: Floats | None) -> None:
-        """Encode events, score them if there is room for probabilities [event, class], and learn them."""
+    def _run(
+        self,
+        batch: Batch,
+        *,
+        cells: bool,
+        bad: Counter[FeatureName],
+        probabilities: Floats | None = None,
+        losses: Floats | None = None,
+    ) -> None:
+        """Encode events, score them, and learn them; see `_learn`."""
         start = 0
         for events in self._encoder.encode(batch.events, batch.lessons[LABEL] != NO_LABEL, cells, bad):
             self._fit_if_new()
             part = slice(start, start + events[0].shape[1] - 1)
             lessons = np.ascontiguousarray(batch.lessons[:, part])
             times = None if batch.times is None else batch.times[part]
-            self._learn(events, lessons, times, None if probabilities is None else probabilities[part])
+            room = (None if array is None else array[part] for array in (probabilities, losses))
+            self._learn(events, lessons, times, *room)
             if self._vocabulary.newcomers:
                 self._admit(lessons[:, -1])
                 self._fit_if_new()

@@ -11,14 +11,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamnb.arrays import Floats, Integers, compiled
+from streamnb.arrays import SMALLEST_PROBABILITY, Floats, Integers, compiled
 from streamnb.calibration import Calibration, settle
 from streamnb.labels import Label, Labels
 from streamnb.no_change import NoChange, compare
 from streamnb.tables import grown
-
-SMALLEST_PROBABILITY = 1e-15
-"""Log loss takes a probability to lie between this and one minus this."""
 
 
 class Measures:

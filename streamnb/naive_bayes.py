@@ -202,8 +202,16 @@ class NaiveBayes(Classifier):
                 self._clock.weigh(times, 0, lesson)
             self._array[UNIT] = self._clock.unit
 
-    def _learn(self, events: Events, lessons: Floats, times: Floats | None, probabilities: Floats | None) -> None:
+    def _learn(
+        self,
+        events: Events,
+        lessons: Floats,
+        times: Floats | None,
+        probabilities: Floats | None,
+        losses: Floats | None,
+    ) -> None:
         """Score and learn encoded events, moving the landmark of the clock as is due."""
+        del losses  # there is one memory: its losses are those of the predictions
         if self._clock is None or times is None:
             self._pass(events, lessons, probabilities)
             return

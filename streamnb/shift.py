@@ -47,7 +47,7 @@ def shifts(short: Statistics, long: Statistics, settings: Settings) -> list[tupl
     if not (short.weights[WEIGHT, 0] and long.weights[WEIGHT, 0]):
         return []
     slots = list(_slots(short, long))
-    found: list[tuple[FeatureName, float]] = [(CLASSES, _of_classes(short, long))]
+    found: list[tuple[FeatureName, float]] = [(CLASSES, float(_of_classes(short, long)))]
     for name in dict.fromkeys([*long.vocabulary.features, *short.vocabulary.features]):
         kinds = {side.vocabulary.features[name][0] for side in (short, long) if name in side.vocabulary.features}
         if len(kinds) > 1:

@@ -500,13 +500,25 @@ def test_a_drift_is_told_on_the_console_in_a_file_and_in_the_report(command, tmp
     assert after == pytest.approx([0.8, 3.0], abs=1.0)
     assert alarm.pop("since") == pytest.approx(500, abs=50)
     # The first event is not measured, since nothing was learned before it.
-    assert alarm == {"stream": "events.jsonl", "partition": 0, "measured": 2_500, "changed": []}
+    assert alarm == {"of": "predictions", "stream": "events.jsonl", "partition": 0, "measured": 2_500, "changed": []}
     told = [line for line in outcome.err.splitlines() if line.startswith("DRIFT")]
     assert len(told) == 1
     assert "of events.jsonl: log loss 0." in told[0]
     for said in ("drifts, by which predictions became worse: 1", "drifts: drift.jsonl"):
         assert said in outcome.err
     assert json.loads(command("inspect", "snapshots", "--json").out)["report"]["drifts"] == 1
+
+
+def test_a_model_that_has_adapted_tells_what_changed_in_its_longest_memory(command, tmp_path):
+    """Its predictions are as good as before within some ten events."""
+    (tmp_path / "events.jsonl").write_bytes(turned(4_000, 2_000))
+    outcome = command("run", "events.jsonl", "--drift", "drift.jsonl")
+    (alarm,) = json_lines(tmp_path / "drift.jsonl")
+    assert (alarm["of"], alarm["measured"]) == ("longest memory", 2_500)
+    assert [name for name, _ in alarm["changed"]] == ["n"]
+    assert "DRIFT: longest memory became worse" in outcome.err
+    report = json.loads(command("inspect", "snapshots", "--json").out)["report"]
+    assert report["accuracy"] > 0.9
 
 
 def test_a_run_that_goes_on_finds_the_drift_that_it_would_have_found(command, tmp_path):

@@ -17,8 +17,10 @@ from streamnb.arrays import (
     GAUSSIAN,
     LABEL,
     LIKELIHOOD,
+    LOSS_OF_LONGEST,
     NUMBERS,
     RATE,
+    SMALLEST_PROBABILITY,
     TIME,
     TOKENS,
     UNIT_NOW,
@@ -72,7 +74,7 @@ def fit_likelihoods(
 
 
 @compiled
-def adapt(  # noqa: C901 - a call costs what two features cost
+def adapt(  # noqa: C901, PLR0912 - a call costs what two features cost
     weights: Floats,
     moments: Floats,
     logs: Floats,
@@ -148,6 +150,8 @@ def adapt(  # noqa: C901 - a call costs what two features cost
             continue
         weight = lessons[AMOUNT, event]
         if several > 0 and known[label] > 0.0:
+            if len(lessons) > LOSS_OF_LONGEST:
+                lessons[LOSS_OF_LONGEST, event] = -math.log(max(answers[memories - 1, label], SMALLEST_PROBABILITY))
             if rate > 0.0:
                 step_mixture(
                     whole, biases, number_effects, value_effects, bin_effects, own, times, rows, codes, shares, scores,
