@@ -249,7 +249,13 @@ class AdaptiveBayes(Classifier):
         return replace(explanation, weights=told, memories=self.memory_shares())
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_lesson": np.ones((3, 1))}  # work space is no state
+        state = {**self.__dict__, "_lesson": np.ones((3, 1))}  # work space is no state
+        del state["_tables"]  # which a copy would have apart from the memories that they are part of
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._fit_tables()
 
     def feature_weights(self) -> dict[FeatureName, float]:
         """Return how much of what each feature says is listened to, by the memories as they are mixed now.

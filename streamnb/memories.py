@@ -140,6 +140,13 @@ class Memories:
             if memory.clock is not None:
                 memory.clock.keep_in(row[LANDMARK:])
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_stacks": {}}  # a copy has to make its own
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.share_clocks()
+
     @property
     def longest(self) -> Memory:
         """The memory that forgets last."""
@@ -207,11 +214,11 @@ class Memories:
 
     def copy(self) -> Self:
         """Return the same again, to be changed apart."""
-        twin = copy.copy(self)
+        twin = type(self)(self.settings, self.half_lives, self.likelihoods)
         first = self.each[0].copy()
         twin.each = [first, *(memory.copy(first) for memory in self.each[1:])]
         twin.weighting, twin.expected = self.weighting.copy(), self.expected.copy()
-        twin._stacks, twin.clocks = {}, self.clocks.copy()  # noqa: SLF001 - one of its own kind
+        twin._expected = self._expected  # noqa: SLF001 - one of its own kind
         twin.share_clocks()
         return twin
 
