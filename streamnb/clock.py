@@ -140,7 +140,7 @@ def _weigh(times: Floats, half_life: float, state: Floats, start: int, lessons: 
         if lessons[LABEL, stop] >= 0.0:
             age = times[stop] / half_life
             if newest == -math.inf:
-                landmark = math.floor(age)
+                landmark = np.floor(age)  # a float, which math.floor in machine code is not
             elif age - landmark > FARTHEST:
                 break
             power = 2.0 ** (age - landmark)

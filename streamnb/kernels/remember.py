@@ -5,6 +5,8 @@ Law: a memory's tables are, bit for bit, those of naive Bayes with the half-life
 
 import math
 
+import numpy as np
+
 from streamnb.arrays import (
     BAGS,
     FADED,
@@ -42,9 +44,9 @@ def turn(clocks: Floats, m: int, time: float) -> float:
     age = time / clocks[m, HALF_LIFE]
     factor = 1.0
     if clocks[m, NEWEST] == -math.inf:
-        clocks[m, LANDMARK] = math.floor(age)
+        clocks[m, LANDMARK] = np.floor(age)  # a float, which math.floor in machine code is not
     elif age - clocks[m, LANDMARK] > FARTHEST:
-        landmark = math.floor(age)
+        landmark = np.floor(age)
         factor = 2.0 ** max(clocks[m, LANDMARK] - landmark, -1e4)
         clocks[m, LANDMARK] = landmark
     clocks[m, NEWEST] = max(clocks[m, NEWEST], time)
