@@ -324,7 +324,8 @@ class AdaptiveBayes(Classifier):
             losses[:] = lessons[LOSS_OF_LONGEST]
 
     def _admit(self, lesson: Floats) -> None:
-        self.memories.admit(lesson[AMOUNT], lesson[TIME])
+        time = 0.0 if self._clock is None else self._clock.time(float(lesson[TIME]))
+        self.memories.admit(float(lesson[AMOUNT]), time)
 
     def _unlearn(self, event: Events, slot: int, amount: float, time: float) -> None:
         memories = self.memories

@@ -32,7 +32,7 @@ from streamnb.arrays import (
 from streamnb.bins import Bins
 from streamnb.kernels.evidence import chosen
 from streamnb.kernels.fade import fade_weights
-from streamnb.kernels.remember import forget_numbers
+from streamnb.kernels.remember import amount_of, forget_numbers
 from streamnb.kernels.unlearn import unlearn
 from streamnb.likelihoods import Likelihoods
 from streamnb.settings import Settings
@@ -282,11 +282,12 @@ class Memories:
             Those of the event that brought the newcomers.
         """
         vocabulary, counts = self.longest.vocabulary, self.longest.counts
-        newcomers, vocabulary.newcomers = vocabulary.newcomers, []
+        amounts = [amount_of(self.clocks, m, time, weight) for m in range(len(self.each))]
+        newcomers, vocabulary.newcomers = vocabulary.newcomers if amounts[-1] > 0.0 else [], []
         for feature, value, times in newcomers:
             columns = vocabulary.columns(feature)
             least = int(columns[counts.array[columns, 0].argmin()])
-            for memory, amount in zip(self.each, self.stored(weight, time), strict=True):
+            for memory, amount in zip(self.each, amounts, strict=True):
                 memory.hand_over(feature, least, amount, times)
             self.weighting.value_effects[least] = 0.0
             vocabulary.replace(least, value)

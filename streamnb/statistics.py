@@ -133,7 +133,8 @@ class Statistics:
     def hand_over(self, feature: int, column: int, amount: float, times: float) -> None:
         """Move what a column has counted to the rare values, and give it the weight of a newcomer."""
         self._join_rare(feature, np.array([column]))
-        self.counts.distinct[feature] += 1.0 if self.counts.array[column, 0] == 0.0 else 0.0  # all of it had faded
+        if self.counts.array[column, 0] == 0.0 and amount > 0.0:  # all of it had faded
+            self.counts.distinct[feature] += 1.0
         self.counts.array[column, 0] += amount * (1.0 if self.settings.bags == "bernoulli" else times)
 
     def _join_rare(self, feature: int, columns: Integers) -> None:
