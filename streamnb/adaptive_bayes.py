@@ -53,7 +53,7 @@ class AdaptiveSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         lives = self.half_lives
-        if isinstance(lives, str) or not len(lives) or not all(life >= 1 / MOST for life in lives):
+        if not (isinstance(lives, Sequence | np.ndarray) and len(lives) and all(map(_is_half_life, lives))):
             raise ValueError(f"half_lives is {lives!r:.80}: it must be one or more numbers from {1 / MOST} on")
         if len(set(lives)) < len(lives):
             raise ValueError(f"half_lives is {lives!r:.80}: one is in it twice")
@@ -91,6 +91,10 @@ class AdaptiveSettings(Settings):
     def as_array(self) -> Floats:
         """Return what scoring needs, in the places that arrays.py names."""
         return np.concatenate((super().as_array(), (self.rate, self.clip)))
+
+
+def _is_half_life(life: object) -> bool:
+    return isinstance(life, int | float | np.number) and bool(life >= 1 / MOST)
 
 
 def _from_a_hundred(memory: Statistics) -> float:

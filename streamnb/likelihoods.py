@@ -48,7 +48,8 @@ class Likelihoods:
             _check(feature, likelihood)
         edges = [each for each in (self._other, *self._by_feature.values()) if not isinstance(each, str)]
         self.places = EDGES + max(map(len, edges), default=0)
-        self.logs = any(each in ("log-normal", "auto") for each in (self._other, *self._by_feature.values()))
+        named = [each for each in (self._other, *self._by_feature.values()) if isinstance(each, str)]
+        self.logs = "log-normal" in named or "auto" in named
 
     def row(self, feature: FeatureName) -> Floats:
         """Return what the kernels need to know of a feature, in the places that arrays.py names."""
