@@ -127,6 +127,8 @@ def explain_mixture(
     one, other = chosen_class, against
     shares[:] = 0.0
     shares[0] = biases[memories, CHANGE, one] - biases[memories, CHANGE, other]
+    if known[one] != known[other]:  # impossible, as in the probabilities
+        shares[0] = math.inf * (known[one] - known[other])
     for m in range(memories):
         strength = (1.0 + whole[memories, CHANGE]) * mixed[m]
         prior = (1.0 + whole[m, CHANGE]) * (evidence[m, 0, one] - evidence[m, 0, other])
