@@ -335,8 +335,8 @@ class Memories:
         self.reserve()
         self.weighting.restore(arrays, self.size)
         fits = self.expected[: len(self.longest.vocabulary.numeric), FITS : FITS + 3]
-        if arrays["fits"].shape != fits.shape:
-            raise ValueError(f"fits of the shape {arrays['fits'].shape}, not {fits.shape}")
+        if arrays["fits"].shape != fits.shape or not np.isfinite(arrays["fits"]).all():
+            raise ValueError(f"fits of the shape {arrays['fits'].shape}, not {fits.shape}, or not finite")
         fits[:] = arrays["fits"]
 
 

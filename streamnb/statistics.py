@@ -322,6 +322,9 @@ class Statistics:
         for key, place in places.items():
             if arrays[key].shape != place.shape or arrays[key].dtype != place.dtype:
                 raise ValueError(f"{key} of the shape {arrays[key].shape}, not {place.shape}")
+            weights = arrays[key][:, (0, 2)] if place.ndim == 3 else arrays[key]  # a mean may be negative
+            if not np.isfinite(arrays[key]).all() or (weights < 0.0).any():
+                raise ValueError(f"{key} that are negative or not finite")
             place[:] = arrays[key]
         if self.clock is not None and clock is not None:
             landmark, newest = clock
