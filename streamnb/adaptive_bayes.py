@@ -27,7 +27,6 @@ from streamnb.settings import MOST, Bags, Prior, Settings
 from streamnb.shift import shifts
 from streamnb.statistics import Statistics
 from streamnb.tokenizer import TOKENS, Tokenizer
-from streamnb.unlearn import Claim
 from streamnb.values import FeatureName, Kind
 
 HALF_LIVES = (10.0, 100.0, 1000.0, math.inf)
@@ -332,10 +331,7 @@ class AdaptiveBayes(Classifier):
         self.memories.admit(float(lesson[AMOUNT]), time)
 
     def _unlearn(self, event: Events, slot: int, amount: float, time: float) -> None:
-        memories = self.memories
-        for memory, stored in reversed(list(zip(memories.each, memories.stored(amount, time), strict=True))):
-            Claim(memory.tables(self._array), self._vocabulary, event, slot, stored).settle()
-        memories.unlearn(self._array, event, slot, amount, time)
+        self.memories.unlearn(self._array, event, slot, amount, time)
 
     def _explain(self, event: Events, chosen: int, against: int, shares: Floats) -> tuple[int, int]:
         return self._explainer(*self._tables, *event, chosen, against, shares)

@@ -24,12 +24,14 @@ from streamnb.arrays import (
     MIXED,
     MOMENTS,
     NEWEST,
+    RESIDUE,
     UNIT_NOW,
     Events,
     Floats,
     Integers,
 )
 from streamnb.bins import Bins
+from streamnb.kernels.bins import bin_of, find_bin, has_bins, has_logs
 from streamnb.kernels.evidence import chosen
 from streamnb.kernels.fade import fade_weights
 from streamnb.kernels.remember import amount_of, forget_numbers
@@ -38,6 +40,7 @@ from streamnb.likelihoods import Likelihoods
 from streamnb.settings import Settings
 from streamnb.statistics import Statistics
 from streamnb.tables import Moments, grown
+from streamnb.unlearn import Claim
 from streamnb.vocabulary import Places
 from streamnb.weighting import Moved, Size, Weighting
 
@@ -293,14 +296,48 @@ class Memories:
             vocabulary.replace(least, value)
 
     def unlearn(self, settings: Floats, event: Events, slot: int, weight: float, time: float) -> None:
-        """Take an event of a class, which they have, from all memories."""
+        """Take an event of a class from all memories that still have it.
+
+        Raises ValueError where it can be told that it was not learned; nothing is changed then.
+        """
         tables = self.tables(settings)
         logs, binned, keys, index, expected = tables[2], tables[7], tables[8], tables[9], tables[11]
-        for m, (memory, stored) in enumerate(zip(self.each, self.stored(weight, time), strict=True)):
-            unlearn(*memory.tables(settings), *event, slot, stored)
-            forget_numbers(
-                m, len(self.each), logs, binned, keys, index, expected, *event, slot, stored, len(memory.labels.names)
-            )
+        amounts, vocabulary = self.stored(weight, time), self.longest.vocabulary
+        claims = [
+            Claim(memory.tables(settings), vocabulary, event, slot, amount)
+            for memory, amount in zip(self.each, amounts, strict=True)
+        ]
+        held = [m for m in reversed(range(len(claims))) if self._has(m, claims[m], amounts[m])]
+        for m in held:
+            claims[m].settle()
+            unlearn(*self.each[m].tables(settings), *event, slot, amounts[m])
+            classes = len(self.longest.labels.names)
+            forget_numbers(m, len(claims), logs, binned, keys, index, expected, *event, slot, amounts[m], classes)
+        for memory in self.each:
+            memory.weights[EVENTS] = self.longest.weights[EVENTS]
+
+    def _has(self, m: int, claim: Claim, amount: float) -> bool:
+        """Tell whether a memory has an event; ValueError where it does not, and should.
+
+        All but the longest may have lost one of which there is no more than rounding.
+        """
+        memory = self.each[m]
+        try:
+            claim.check()
+            for feature, value in claim.numbers.items():
+                self._check_number(memory, claim, feature, value)
+        except ValueError:
+            if memory is self.longest or amount > RESIDUE * memory.unit:
+                raise
+            return False
+        return True
+
+    def _check_number(self, memory: Memory, claim: Claim, feature: int, value: float) -> None:
+        if value > 0.0 and has_logs(self.expected, feature):
+            claim.check_number(memory.logs.array, feature, math.log(value))
+        if has_bins(self.expected, feature):
+            row = find_bin(self.bins.index, self.bins.keys, bin_of(self.expected, feature, value))
+            claim.check_bin(memory.binned, row, feature)
 
     def is_empty(self, event: Events, slot: int) -> bool:
         """Tell whether nothing is left of a class, of a feature or a value of one encoded event, or of a bin."""

@@ -9,7 +9,19 @@ from collections import Counter
 
 import numpy as np
 
-from streamnb.arrays import BAGS, BERNOULLI, CATEGORIES, NUMBERS, RESIDUE, ROUNDING, TOKENS, WEIGHT, Events, Tables
+from streamnb.arrays import (
+    BAGS,
+    BERNOULLI,
+    CATEGORIES,
+    NUMBERS,
+    RESIDUE,
+    ROUNDING,
+    TOKENS,
+    WEIGHT,
+    Events,
+    Floats,
+    Tables,
+)
 from streamnb.values import CATEGORICAL
 from streamnb.vocabulary import Vocabulary
 
@@ -20,7 +32,7 @@ _LEAST = 1e-300  # below it, squares are lost
 
 
 class Claim:
-    """That an event was learned with a class and a weight.
+    """That an event was learned with a class and a weight; `numbers` are those of the event by feature.
 
     Parameters
     ----------
@@ -42,7 +54,7 @@ class Claim:
         numbers = slice(starts[NUMBERS, 0], starts[NUMBERS, 1])
         tokens = slice(starts[TOKENS, 0], starts[TOKENS, 1])
         pairs = list(zip(entries[tokens].tolist(), values[tokens].tolist(), strict=True))
-        self._numbers = dict(zip(entries[numbers].tolist(), values[numbers].tolist(), strict=True))
+        self.numbers = dict(zip(entries[numbers].tolist(), values[numbers].tolist(), strict=True))
         self._codes = entries[starts[CATEGORIES, 0] : starts[CATEGORIES, 1]].tolist()
         self._bags = [-code - 1 for code, times in pairs if times == 0.0]
         self._times: Counter[int] = Counter(self._codes)
@@ -50,20 +62,30 @@ class Claim:
             if times > 0.0:
                 self._times[code] += 1 if self._single else times
 
+    def check(self) -> list[tuple[int, int, float]]:
+        """Make sure that the tables have the event.
+
+        Returns to which column, from which, and how much is to be moved so that it can be taken from them.
+
+        Raises ValueError, saying what was never learned.
+        """
+        self._check_weights()
+        for feature, value in self.numbers.items():
+            self.check_number(self._tables.moments, feature, value)
+        for feature in self._bags if self._single else ():
+            self._check_bag(feature)
+        moves = [move for code in self._times if (move := self._move(code)) is not None]
+        self._check_rare(moves)
+        return moves
+
     def settle(self) -> None:
-        """Make sure that the tables have the event, so that it can be taken from them.
+        """Make sure that the event can be taken from the tables.
 
         Where the rare values of a feature share a column, what a value lacks in its own is moved there from theirs.
 
         Raises ValueError, saying what was never learned; nothing is changed then.
         """
-        self._check_weights()
-        for feature, value in self._numbers.items():
-            self._check_number(feature, value)
-        for feature in self._bags if self._single else ():
-            self._check_bag(feature)
-        moves = [move for code in self._times if (move := self._move(code)) is not None]
-        self._check_rare(moves)
+        moves = self.check()
         counts = self._tables.counts
         for code, rare, lacking in moves:
             for place in (0, self._slot):
@@ -77,7 +99,7 @@ class Claim:
         if weight < amount * (1 - _SLACK):
             raise ValueError("the class has less weight than that")
         numbers = tables.moments[: len(vocabulary.numeric), 0, self._slot].copy()
-        numbers[list(self._numbers)] -= amount
+        numbers[list(self.numbers)] -= amount
         counted = tables.totals[: len(vocabulary.counted), self._slot].copy()
         for code in self._codes:
             counted[self._vocabulary.owner(code)] -= amount
@@ -91,10 +113,10 @@ class Claim:
             if len(over):
                 raise ValueError(f"the class would be left with more of {names[over[0]]!r} than of itself")
 
-    def _check_number(self, feature: int, value: float) -> None:
+    def check_number(self, moments: Floats, feature: int, value: float) -> None:
         """Raise ValueError if a number cannot be among those of the class: too few, or it is too far from them."""
-        weight, mean, squares, _, low = self._tables.moments[feature, :, self._slot].tolist()
-        everywhere, center, spread, taken, _ = self._tables.moments[feature, :, 0].tolist()
+        weight, mean, squares, _, low = moments[feature, :, self._slot].tolist()
+        everywhere, center, spread, taken, _ = moments[feature, :, 0].tolist()
         left, name = weight - self._amount, self._vocabulary.numeric[feature]
         blur = _BLUR * (math.sqrt(spread / everywhere if everywhere > 0.0 else 0.0) + abs(value - center))
         blur += _DIGITS * max(abs(value), abs(center)) + ROUNDING * taken + _LEAST
@@ -112,6 +134,11 @@ class Claim:
         left = [self._tables.counts[code, self._slot] - self._amount * self._times[code] for code in columns]
         if self._tables.totals[feature, self._slot] - self._amount < max(left, default=0.0) - self._amount * _SLACK:
             raise ValueError(f"the class has less of {self._vocabulary.counted[feature]!r} than that")
+
+    def check_bin(self, binned: Floats, row: int, feature: int) -> None:
+        """Raise ValueError if the class has less in the bin of a number, whose row is negative for none, than that."""
+        if row < 0 or binned[row, self._slot] < self._amount * (1 - _SLACK):
+            raise ValueError(f"the class has no such number of {self._vocabulary.numeric[feature]!r}")
 
     def _move(self, code: int) -> tuple[int, int, float] | None:
         """Return to which column, from which, and how much is to be moved for a value; None where it lacks nothing.
