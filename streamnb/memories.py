@@ -363,6 +363,9 @@ class Memories:
 
         Raises ValueError for what cannot be.
         """
+        for name, array in arrays.items():
+            if name not in _SHARED and len(array) != len(self.each):
+                raise ValueError(f"{name} of {len(array)} memories, not {len(self.each)}")
         self.longest.restore_names(plain, arrays)
         self.bins.restore(arrays["bins"], len(self.longest.vocabulary.numeric))
         for place, memory in enumerate(self.each):

@@ -66,10 +66,14 @@ def fit_likelihoods(
         for place in range(len(features)):
             if likelihoods[features[place], LIKELIHOOD] == AUTO:
                 part = 1 + 2 * place + (way == BINNED)
-                total = 0.0
+                top, total = -math.inf, 0.0
                 for k in range(len(known)):
-                    total += known[k] * math.exp(evidence[longest, 0, k] + evidence[longest, part, k])
-                told = evidence[longest, 0, label] + evidence[longest, part, label] - math.log(total)
+                    if known[k] > 0.0:
+                        top = max(top, evidence[longest, 0, k] + evidence[longest, part, k])
+                for k in range(len(known)):
+                    if known[k] > 0.0:
+                        total += math.exp(evidence[longest, 0, k] + evidence[longest, part, k] - top)
+                told = evidence[longest, 0, label] + evidence[longest, part, label] - top - math.log(total)
                 likelihoods[features[place], FITS + way - GAUSSIAN] += weight * told
 
 
