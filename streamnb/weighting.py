@@ -88,7 +88,7 @@ class Weighting:
         return copy.deepcopy(self)
 
     def add(self, other: Self, before: Size, moved: Moved, events: tuple[float, float]) -> None:
-        """Add those of another part, for which there is room.
+        """Add those of another part, for which there is room; nothing, where it has learned nothing.
 
         Parameters
         ----------
@@ -99,7 +99,9 @@ class Weighting:
         events
             How many events each of the two parts has learned.
         """
-        share = events[1] / sum(events) if sum(events) else 0.0
+        if not events[1]:
+            return
+        share = events[1] / sum(events)
         everything = np.arange(self.memories + 1)
         axes: dict[str, tuple[Integers, int, Sequence[int]]] = {
             "number_weights": (moved.numeric, before.numeric, (0,)),
