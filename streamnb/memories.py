@@ -270,6 +270,7 @@ class Memories:
         for feature, columns in excess:
             for memory in self.each:
                 memory.give_up(feature, columns)
+        self.reserve()  # the rare values may have a column that is new
         return self.packed() if excess else self
 
     def stored(self, weight: float, time: float) -> list[float]:
