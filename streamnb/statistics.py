@@ -141,6 +141,8 @@ class Statistics:
         """Move what columns of a feature have counted, by class, to that which its rare values share."""
         counts, rare = self.counts.array, self.vocabulary.add_value(feature, None)
         joining = counts[columns, 1:]
+        if counts[rare, 0] == 0.0 and joining.any():  # all of theirs had faded
+            self.counts.distinct[feature] += 1.0
         counts[rare, 1:] += joining.sum(axis=0)
         counts[rare, 0] += joining.sum()
         counts[columns, 1:] = 0.0
