@@ -1,6 +1,7 @@
 """Streams of any kind for the laws, and what two models can be compared by."""
 
 import itertools
+import math
 import random
 from decimal import Decimal
 from fractions import Fraction
@@ -98,3 +99,51 @@ def learned(model, stream):
 def same(model, other):
     """Tell whether two models are one, bit for bit."""
     return save(model) == save(other)
+
+
+def weighed(pairs, seed, weighted, timed):
+    """Return weights and times for events, or None for either: times out of order, missing and far apart among them."""
+    chance = random.Random(seed)
+    weights = [chance.choice([0, 1, 1, 1, 2, 0.3, 1e-9, 1e9]) for _ in pairs] if weighted else None
+    clock = 0.0
+    at = []
+    for _ in pairs:
+        clock += chance.choice([0, 0.5, 1, 1, 3, 100])
+        at.append(chance.choice([clock, clock, clock, clock - 3.25, math.nan, clock - 1e4]))
+    return weights, at if timed else None
+
+
+def weighed_one_by_one(model, pairs, weights, at):
+    """Predict and then learn events one at a time; return the classes and the prediction before each."""
+    rows = []
+    for place, (event, label) in enumerate(pairs):
+        rows.append((list(model.classes), model.predict_proba_one(event)))
+        if label is not None:
+            model.learn_one(event, label, 1.0 if weights is None else weights[place], None if at is None else at[place])
+    return rows
+
+
+def some(sequence, part):
+    """Return a part of a sequence, None of None."""
+    return None if sequence is None else sequence[part]
+
+
+def assert_batches_do_not_show(one, many, silent, pairs, lessons, at):
+    """Hold three new models to one result: of events one by one, of batches cut at some places, of these only learned.
+
+    `lessons` are weights and times, as `weighed` returns them.
+    """
+    weights, clock = lessons
+    rows = weighed_one_by_one(one, pairs, weights, clock)
+    place = 0
+    for part in parts(range(len(pairs)), at):
+        part = slice(part[0], part[-1] + 1) if len(part) else slice(0, 0)  # noqa: PLW2901
+        asked, names = [event for event, _ in pairs[part]], [label for _, label in pairs[part]]
+        silent.learn_many(asked, names, some(weights, part), some(clock, part))
+        for row in many.test_then_train(asked, names, some(weights, part), some(clock, part)).tolist():
+            known, expected = rows[place]
+            assert by_label(known, row[: len(known)]) == (expected or dict.fromkeys(known, 0.0))
+            assert not any(row[len(known) :])
+            place += 1
+    assert save(one) == save(many)
+    assert save(one) == save(silent)

@@ -4,7 +4,6 @@ import copy
 import itertools
 import math
 import pickle
-import random
 from collections import Counter, defaultdict
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -19,9 +18,16 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from streamnb import NaiveBayes, load, save
 from streamnb.arrays import LOW, TAKEN
 from streamnb.encoder import BEYOND
-from streamnb.labels import by_label
 from streamnb.values import category_key
-from tests.strategies import parts, plain_run, same
+from tests.strategies import (
+    assert_batches_do_not_show,
+    parts,
+    plain_run,
+    same,
+    some,
+    weighed,
+    weighed_one_by_one,
+)
 
 LARGEST = 500.0
 KINDS = dict.fromkeys("nm", "numeric") | dict.fromkeys("cd", "categorical") | dict.fromkeys("be", "bag")
@@ -629,6 +635,15 @@ def test_ten_million_half_lives_overflow_nothing(half_life):
     assert same(load(save(model)), model)
 
 
+@pytest.mark.parametrize("time", [1e300, -1e300, 2.0**80])
+def test_a_first_event_may_be_as_far_from_zero_as_times_go(time):
+    model = NaiveBayes(half_life=10.0)
+    for label in "ab":
+        model.learn_one({"n": 1.0, "c": "x"}, label, t=time)
+        assert_sound(model)
+    assert model.class_weights == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("half_life", [1e-12, 1e-3, 1.0])
 def test_events_without_times_are_a_unit_of_time_apart_at_any_half_life(half_life):
     model = NaiveBayes(half_life=half_life)
@@ -660,30 +675,6 @@ batches = st.lists(st.one_of(odd_batches, st.integers(0, 2**32).map(plain_run)),
 all_settings = st.builds(lambda settings, bound: settings | bound, settings_of_models, bounds)
 
 
-def _weighed(pairs, seed, weighted, timed):
-    chance = random.Random(seed)
-    weights = [chance.choice([0, 1, 1, 1, 2, 0.3, 1e-9, 1e9]) for _ in pairs] if weighted else None
-    clock = 0.0
-    at = []
-    for _ in pairs:
-        clock += chance.choice([0, 0.5, 1, 1, 3, 100])
-        at.append(chance.choice([clock, clock, clock, clock - 3.25, math.nan, clock - 1e4]))
-    return weights, at if timed else None
-
-
-def _one_by_one(model, pairs, weights, at):
-    rows = []
-    for place, (event, label) in enumerate(pairs):
-        rows.append((list(model.classes), model.predict_proba_one(event)))
-        if label is not None:
-            model.learn_one(event, label, 1.0 if weights is None else weights[place], None if at is None else at[place])
-    return rows
-
-
-def _some(sequence, part):
-    return None if sequence is None else sequence[part]
-
-
 @given(
     batches,
     st.integers(0, 2**32),
@@ -692,24 +683,11 @@ def _some(sequence, part):
     st.lists(st.integers(0, 100), max_size=3).map(sorted),
     all_settings,
 )
-def test_a_batch_with_weights_and_times_gives_what_its_events_give_one_by_one(
+def test_a_batch_with_weights_and_times_gives_what_its_events_giveweighed_one_by_one(
     pairs, seed, weighted, timed, at, settings
 ):
-    weights, clock = _weighed(pairs, seed, weighted, timed)
     one, many, silent = (NaiveBayes(**settings) for _ in range(3))
-    rows = _one_by_one(one, pairs, weights, clock)
-    place = 0
-    for part in parts(range(len(pairs)), at):
-        part = slice(part[0], part[-1] + 1) if len(part) else slice(0, 0)  # noqa: PLW2901
-        asked, names = [event for event, _ in pairs[part]], [label for _, label in pairs[part]]
-        silent.learn_many(asked, names, _some(weights, part), _some(clock, part))
-        for row in many.test_then_train(asked, names, _some(weights, part), _some(clock, part)).tolist():
-            known, expected = rows[place]
-            assert by_label(known, row[: len(known)]) == (expected or dict.fromkeys(known, 0.0))
-            assert not any(row[len(known) :])
-            place += 1
-    assert save(one) == save(many)
-    assert save(one) == save(silent)
+    assert_batches_do_not_show(one, many, silent, pairs, weighed(pairs, seed, weighted, timed), at)
     if not weighted:  # weights of 1e-9 and 1e9 leave rounding beyond any slack
         assert_sound(one)
 
@@ -728,13 +706,13 @@ def test_a_model_saved_after_any_event_goes_on_the_same(pairs, seed, weighted, t
         "pickle": lambda model: pickle.loads(pickle.dumps(model)),  # noqa: S301 - our own
         "copy": copy.deepcopy,
     }[how]
-    weights, clock = _weighed(pairs, seed, weighted, timed)
+    weights, clock = weighed(pairs, seed, weighted, timed)
     model, twin = NaiveBayes(**settings), NaiveBayes(**settings)
     for place in range(len(pairs)):
         part = slice(place, place + 1)
-        expected = _one_by_one(model, pairs[part], _some(weights, part), _some(clock, part))
+        expected = weighed_one_by_one(model, pairs[part], some(weights, part), some(clock, part))
         twin = again(twin)
-        assert _one_by_one(twin, pairs[part], _some(weights, part), _some(clock, part)) == expected
+        assert weighed_one_by_one(twin, pairs[part], some(weights, part), some(clock, part)) == expected
     assert same(twin, model)
 
 

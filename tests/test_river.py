@@ -27,39 +27,46 @@ from river import (
     stream,
 )
 
-from streamnb import Measures, NaiveBayes, load, save
+from streamnb import AdaptiveBayes, Measures, NaiveBayes, load, save
 from tests.strategies import same
 
+MODELS = [NaiveBayes, AdaptiveBayes]
 CHECKS = [
-    pytest.param(check, id=f"{check.__name__}-{place}") for place, check in enumerate(checks.yield_checks(NaiveBayes()))
+    pytest.param(kind, check, id=f"{kind.__name__}-{check.__name__}-{place}")
+    for kind in MODELS
+    for place, check in enumerate(checks.yield_checks(kind()))
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_rivers_own_checks_hold(check):
-    check(NaiveBayes().clone())
+@pytest.mark.parametrize(("kind", "check"), CHECKS)
+def test_rivers_own_checks_hold(kind, check):
+    check(kind().clone())
 
 
-def test_check_estimator_holds_whole():
-    checks.check_estimator(NaiveBayes())
-    names = {check.values[0].__name__ for check in CHECKS}
-    assert names >= {"check_learn_many_matches_learn_one", "check_predict_proba_many_matches_predict_proba_one"}
-    assert len(CHECKS) > 50
+@pytest.mark.parametrize("kind", MODELS)
+def test_check_estimator_holds_whole(kind):
+    checks.check_estimator(kind())
+    names = [check.__name__ for of, check in (case.values for case in CHECKS) if of is kind]
+    assert {*names} >= {"check_learn_many_matches_learn_one", "check_predict_proba_many_matches_predict_proba_one"}
+    assert len(names) > 50
 
 
-def test_no_check_is_skipped():
-    assert NaiveBayes()._unit_test_skips() == set()
+@pytest.mark.parametrize("kind", MODELS)
+def test_no_check_is_skipped(kind):
+    assert kind()._unit_test_skips() == set()
 
 
-def test_it_is_a_multiclass_mini_batch_classifier_that_wants_labels():
-    model = NaiveBayes()
+@pytest.mark.parametrize("kind", MODELS)
+def test_it_is_a_multiclass_mini_batch_classifier_that_wants_labels(kind):
+    model = kind()
     assert isinstance(model, base.MiniBatchClassifier)
     assert model._multiclass is True
     assert model._supervised is True
 
 
-def test_a_clone_has_the_settings_and_none_of_the_learning():
-    model = NaiveBayes(smoothing=0.5, unbiased=True, kinds={"v": "categorical"})
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_clone_has_the_settings_and_none_of_the_learning(kind):
+    model = kind(smoothing=0.5, unbiased=True, kinds={"v": "categorical"})
     model.learn_one({"v": 1}, "a")
     clone = model.clone()
     assert clone._get_params() == model._get_params()
@@ -67,33 +74,35 @@ def test_a_clone_has_the_settings_and_none_of_the_learning():
     assert model.clone({"smoothing": 2.0}).smoothing == 2.0
 
 
-def test_a_model_in_a_pipeline_is_cloned_pickled_and_copied_at_any_time():
-    pipeline = compose.SelectType(float) | preprocessing.StandardScaler() | NaiveBayes()
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_in_a_pipeline_is_cloned_pickled_and_copied_at_any_time(kind):
+    pipeline = compose.SelectType(float) | preprocessing.StandardScaler() | kind()
     for i in range(50):
         for twin in (pickle.loads(pickle.dumps(pipeline)), copy.deepcopy(pipeline)):  # noqa: S301 - our own
             assert twin.predict_proba_one({"a": 0.5}) == pipeline.predict_proba_one({"a": 0.5})
             twin.learn_one({"a": 9.0, "k": "x"}, True)
         pipeline.learn_one({"a": float(i % 7), "k": "x"}, i % 3 == 0)
-    assert pipeline["NaiveBayes"].learned == 50
-    assert pipeline["NaiveBayes"].schema() == {"a": "numeric"}
-    assert pipeline.clone()["NaiveBayes"].learned == 0
+    assert pipeline[kind.__name__].learned == 50
+    assert pipeline[kind.__name__].schema() == {"a": "numeric"}
+    assert pipeline.clone()[kind.__name__].learned == 0
 
 
+@pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: preprocessing.StandardScaler() | NaiveBayes(),
-        lambda: compose.SelectType(float) | preprocessing.MinMaxScaler() | NaiveBayes(),
-        lambda: (compose.SelectType(float) + (compose.SelectType(int) | preprocessing.OneHotEncoder())) | NaiveBayes(),
-        lambda: preprocessing.StatImputer() | NaiveBayes(),
-        lambda: ensemble.BaggingClassifier(NaiveBayes(), n_models=3, seed=1),
-        lambda: ensemble.ADWINBaggingClassifier(NaiveBayes(), n_models=3, seed=1),
-        lambda: multiclass.OneVsRestClassifier(NaiveBayes()),
-        lambda: multiclass.OneVsOneClassifier(NaiveBayes()),
+        lambda model: preprocessing.StandardScaler() | model,
+        lambda model: compose.SelectType(float) | preprocessing.MinMaxScaler() | model,
+        lambda model: (compose.SelectType(float) + (compose.SelectType(int) | preprocessing.OneHotEncoder())) | model,
+        lambda model: preprocessing.StatImputer() | model,
+        lambda model: ensemble.BaggingClassifier(model, n_models=3, seed=1),
+        lambda model: ensemble.ADWINBaggingClassifier(model, n_models=3, seed=1),
+        multiclass.OneVsRestClassifier,
+        multiclass.OneVsOneClassifier,
     ],
 )
-def test_it_does_well_in_pipelines_and_wrappers(build):
-    metric = evaluate.progressive_val_score(datasets.Phishing(), build(), metrics.Accuracy())
+def test_it_does_well_in_pipelines_and_wrappers(build, kind):
+    metric = evaluate.progressive_val_score(datasets.Phishing(), build(kind()), metrics.Accuracy())
     assert metric.get() > 0.85
 
 
