@@ -12,15 +12,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from streamnb.arrays import AMOUNT, LABEL, LOSS, LOSS_OF_LONGEST, NUMBERS, TIME, Events, Floats
+from streamnb.arrays import AMOUNT, LABEL, LOSS, LOSS_OF_LONGEST, TIME, Events, Floats
 from streamnb.batch import as_weight
 from streamnb.classifier import Classifier
 from streamnb.encoded import part_of
 from streamnb.events import Event
 from streamnb.explain import Explanation
 from streamnb.kernels.adapt import adapt
+from streamnb.kernels.answer import parts_of, work_space
 from streamnb.kernels.explain_mixture import explain_mixture
 from streamnb.labels import Label, as_label
+from streamnb.learner import NO_LESSONS
 from streamnb.likelihoods import Likelihood, Likelihoods
 from streamnb.memories import Memories
 from streamnb.settings import MOST, Bags, Prior, Settings
@@ -159,10 +161,11 @@ class AdaptiveBayes(Classifier):
     True
     """
 
-    _kernel: ClassVar[Callable[..., Any]] = staticmethod(adapt)
+    _kernel: ClassVar[Callable[..., int]] = staticmethod(adapt)
     _explainer: ClassVar[Callable[..., tuple[int, int]]] = staticmethod(explain_mixture)
     _settings_type = AdaptiveSettings
     memories: Memories
+    _space: tuple[Any, ...]
 
     def __init__(
         self,
@@ -200,6 +203,7 @@ class AdaptiveBayes(Classifier):
         self.max_features = max_features
         self.settings = AdaptiveSettings(**{name: getattr(self, name) for name in _SETTINGS})
         self._lesson = np.ones((3, 1))  # of one event
+        self._parts, self._space = 0, ()  # how many parts an event has had at the most, and work space for them
         self._take(Memories(self.settings, sorted(half_lives), Likelihoods(likelihoods)), Counter())
 
     def learn_one(self, x: Event, y: Any, w: float = 1.0, t: float | None = None) -> None:
@@ -252,7 +256,7 @@ class AdaptiveBayes(Classifier):
         return replace(explanation, weights=told, memories=self.memory_shares())
 
     def __getstate__(self) -> dict[str, object]:
-        state = {**self.__dict__, "_lesson": np.ones((3, 1))}  # work space is no state
+        state = {**self.__dict__, "_lesson": np.ones((3, 1)), "_parts": 0, "_space": ()}  # work space is no state
         del state["_tables"]  # which a copy would have apart from the memories that they are part of
         return state
 
@@ -293,22 +297,35 @@ class AdaptiveBayes(Classifier):
         self._fit_tables()
 
     def _fit_tables(self) -> None:
-        """Make room for every feature, value and class that has a number."""
+        """Make room for every feature, value and class that has a number, and for the parts of events."""
         self._registered = self._vocabulary.registered
-        self._tables = self.memories.tables(self._array)
+        parts = parts_of(len(self._vocabulary.numeric), len(self._vocabulary.counted))
+        self._parts = max(self._parts, parts)
+        memories, classes = len(self.memories.each), len(self._labels.names)
+        if not self._space or self._space[0].shape != (memories, self._parts, classes):
+            self._space = work_space(memories, self._parts, classes)
+        self._tables = (*self._space, *self.memories.tables(self._array))
+
+    def _make_room(self, numbers: int, others: int) -> None:
+        """Make room for an event of so many numbers, categories and tokens."""
+        self.memories.bins.reserve(0, numbers)
+        self._parts = max(self._parts, parts_of(numbers, others))
+        self._fit_tables()
 
     def _adapt(self, events: Events, lessons: Floats, probabilities: Floats) -> None:
-        """Go over encoded events, making room for bins as they come."""
+        """Go over encoded events, making room for bins and parts as they come."""
         done = self._kernel(*self._tables, *events, lessons, probabilities)
         size = events[0].shape[1] - 1
         while done < size:
-            numbers = events[0][NUMBERS]
-            self.memories.bins.reserve(0, int(numbers[done + 1] - numbers[done]))
-            self._fit_tables()
+            numbers, *others = np.diff(events[0])[:, done].tolist()
+            self._make_room(numbers, sum(others))
             rest, more = part_of(events, slice(done, size)), lessons[:, done:].copy()
             go_on = self._kernel(*self._tables, *rest, more, probabilities[done:])
             lessons[:, done:] = more
             done += go_on
+
+    def _score(self, events: Events, probabilities: Floats) -> None:
+        self._adapt(events, NO_LESSONS, probabilities)
 
     def _learn(
         self,
@@ -334,4 +351,7 @@ class AdaptiveBayes(Classifier):
         self.memories.unlearn(self._array, event, slot, amount, time)
 
     def _explain(self, event: Events, chosen: int, against: int, shares: Floats) -> tuple[int, int]:
+        numbers, *others = np.diff(event[0])[:, 0].tolist()
+        if parts_of(numbers, sum(others)) > self._parts:
+            self._make_room(numbers, sum(others))
         return self._explainer(*self._tables, *event, chosen, against, shares)

@@ -19,7 +19,7 @@ from streamnb.events import Event
 from streamnb.explain import Explanation, name_shares
 from streamnb.features import alike, ranking, stats_of, table_of
 from streamnb.labels import Label, as_label, by_label
-from streamnb.learner import NO_LESSONS, Learner
+from streamnb.learner import Learner
 from streamnb.settings import Settings
 from streamnb.tokenizer import Tokenizer
 from streamnb.values import FeatureName, Kind
@@ -122,7 +122,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
         labels = self._labels.names
         probabilities = np.zeros((1, len(labels)))
         events = self._encoder.encode_one(x, learn=False)
-        self._kernel(*self._tables, *events, NO_LESSONS, probabilities)
+        self._score(events, probabilities)
         shares = probabilities.tolist()[0]
         if not any(shares):
             return {}
@@ -136,7 +136,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
             return None
         probabilities = np.zeros((1, len(labels)))
         events = self._encoder.encode_one(x, learn=False)
-        self._kernel(*self._tables, *events, NO_LESSONS, probabilities)
+        self._score(events, probabilities)
         return labels[int(probabilities.argmax())] if probabilities.any() else None
 
     def p_class(self, c: Any) -> float:

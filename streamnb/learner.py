@@ -4,8 +4,8 @@ Law: a batch gives, bit for bit, what its events give one by one, however column
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -30,12 +30,11 @@ class Learner:
     """The inner half of a classifier, which has the settings as attributes.
 
     `settings` are these, checked; `statistics` is what has been learned, and `_state` too, with all that goes with it:
-    both can be copied, added up, packed, saved and restored. A model sets `_kernel`, which scores events
-    and learns them, and says by `_fit_tables` what arrays it works on, by `_learn` how a batch is gone over, and by
-    `_admit` what values are given that waited for a column.
+    both can be copied, added up, packed, saved and restored. A model says by `_fit_tables` what arrays it
+    works on, by `_score` and `_learn` how a batch is gone over, and by `_admit` what values are given that waited for a
+    column.
     """
 
-    _kernel: ClassVar[Callable[..., Any]]
     tokenizer: Tokenizer
     settings: Settings
     statistics: Statistics
@@ -56,6 +55,10 @@ class Learner:
 
     def _fit_tables(self) -> None:
         """Make room for every feature, value and class that has a number."""
+        raise NotImplementedError
+
+    def _score(self, events: Events, probabilities: Floats) -> None:
+        """Set the probabilities [event, class] of encoded events; a row stays as it was where nothing was learned."""
         raise NotImplementedError
 
     def _learn(
@@ -121,7 +124,7 @@ class Learner:
         nothing = np.zeros(len(batch), dtype=np.bool_)
         probabilities = np.zeros((len(batch), len(self._labels)))
         for events in self._encoder.encode(batch, nothing, False, Counter()):
-            self._kernel(*self._tables, *events, NO_LESSONS, probabilities)
+            self._score(events, probabilities)
         return probabilities
 
     def _priors(self) -> Floats:

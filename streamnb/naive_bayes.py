@@ -20,6 +20,7 @@ from streamnb.kernels.learn import learn
 from streamnb.kernels.passes import score, test_then_train
 from streamnb.kernels.unlearn import unlearn
 from streamnb.labels import NO_LABEL, Label, as_label, by_label
+from streamnb.learner import NO_LESSONS
 from streamnb.settings import Bags, Prior, Settings
 from streamnb.statistics import Statistics
 from streamnb.tokenizer import TOKENS, Tokenizer
@@ -95,7 +96,6 @@ class NaiveBayes(Classifier):
     {'humidity': 'numeric', 'outlook': 'categorical'}
     """
 
-    _kernel = staticmethod(test_then_train)
     _tables: Tables
 
     def __init__(
@@ -167,7 +167,7 @@ class NaiveBayes(Classifier):
         event = self._encoder.encode_one(x, learn=False)
         with np.errstate(divide="ignore"):
             scores = np.log(self._priors())
-        score(*self._tables[1:], *event, scores)
+        score(*self._tables[1:], *event, self._work, scores)
         return by_label(self._labels.names, scores.tolist())
 
     def _begin(self, settings: Settings) -> None:
@@ -177,7 +177,7 @@ class NaiveBayes(Classifier):
         self._take(Statistics(settings), Counter())
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_lesson": np.ones((3, 1))}  # work space is no state
+        return {**self.__dict__, "_lesson": np.ones((3, 1)), "_work": np.ones_like(self._work)}  # no state
 
     def _take(self, state: Statistics, bad_values: Counter[FeatureName]) -> None:
         """Make this the model of some statistics."""
@@ -192,6 +192,7 @@ class NaiveBayes(Classifier):
         self._registered = self._vocabulary.registered
         self._tables = self.statistics.tables(self._array)
         self._learn_tables = self._tables[:7]
+        self._work = np.ones((3, self._tables.classes))
 
     def _turn_clock(self, time: float, lesson: Floats) -> None:
         """Turn the clock on to an event, and the weight in its lesson into what it is stored with."""
@@ -201,6 +202,9 @@ class NaiveBayes(Classifier):
                 self.statistics.move(self._clock.age(time))
                 self._clock.weigh(times, 0, lesson)
             self._array[UNIT] = self._clock.unit
+
+    def _score(self, events: Events, probabilities: Floats) -> None:
+        test_then_train(*self._tables, *events, self._work, NO_LESSONS, probabilities)
 
     def _learn(
         self,
@@ -237,7 +241,7 @@ class NaiveBayes(Classifier):
         if probabilities is None:
             learn(*self._learn_tables, *events, lessons)
         else:
-            test_then_train(*self._tables, *events, lessons, probabilities)
+            test_then_train(*self._tables, *events, self._work, lessons, probabilities)
 
     def _admit(self, lesson: Floats) -> None:
         self.statistics.admit(float(lesson[AMOUNT]))
@@ -249,5 +253,5 @@ class NaiveBayes(Classifier):
         unlearn(*self._tables, *event, slot, amount)
 
     def _explain(self, event: Events, chosen: int, against: int, shares: Floats) -> tuple[int, int]:
-        found: tuple[int, int] = explain(*self._tables, *event, chosen, against, shares)
+        found: tuple[int, int] = explain(*self._tables, *event, self._work, chosen, against, shares)
         return found

@@ -5,8 +5,6 @@ Law: what an event gives does not depend on the batch it came in; O(features x c
 
 import math
 
-import numpy as np
-
 from streamnb.arrays import (
     AMOUNT,
     AUTO,
@@ -28,7 +26,7 @@ from streamnb.arrays import (
     Integers,
     compiled,
 )
-from streamnb.kernels.answer import answer
+from streamnb.kernels.answer import answer, parts_of
 from streamnb.kernels.bins import add_bin, bin_of, has_bins
 from streamnb.kernels.evidence import say_numbers, settle
 from streamnb.kernels.remember import remember
@@ -78,7 +76,12 @@ def fit_likelihoods(
 
 
 @compiled
-def adapt(  # noqa: C901, PLR0912 - a call costs what two features cost
+def adapt(  # noqa: C901 - a call costs what two features cost
+    evidence: Floats,
+    scores: Floats,
+    answers: Floats,
+    places: Integers,
+    floats: Floats,
     weights: Floats,
     moments: Floats,
     logs: Floats,
@@ -109,23 +112,18 @@ def adapt(  # noqa: C901, PLR0912 - a call costs what two features cost
 ) -> int:
     """For each event in turn set probabilities[event, class], if there is room, then learn it as its lesson says.
 
-    A row stays as it was where nothing has been learned. Returns before which event there has to be more room for bins,
-    or else how many events there are. The arguments are `*tables, *events, lessons, probabilities`.
+    A row stays as it was where nothing has been learned. Returns before which event there has to be more room, for bins
+    or for the parts of the event, or else how many events there are. The arguments are `*space, *tables, *events,
+    lessons, probabilities`.
 
     Parameters
     ----------
+    evidence, scores, answers, places, floats
+        Work space, see `work_space`.
     weights
         [memory, row, slot]; the memories' other tables are one below the other, the longest memory last.
     """
     memories, events = len(clocks), starts.shape[1] - 1
-    largest, others = 0, 0
-    for event in range(events):
-        largest = max(largest, starts[NUMBERS, event + 1] - starts[NUMBERS, event])
-        rest = starts[CATEGORIES, event + 1] - starts[CATEGORIES, event]
-        others = max(others, rest + starts[TOKENS, event + 1] - starts[TOKENS, event])
-    evidence = np.empty((memories, 1 + 2 * largest + others, classes))
-    scores, answers = np.empty((memories + 1, classes)), np.empty((memories + 1, classes))
-    places, floats = np.empty((4, max(largest, others)), np.int64), np.empty((5, max(memories, classes, largest)))
     shares, known, errors = floats[0, :memories], floats[1, :classes], floats[2, :classes]
     rate, to_find = settings[RATE], False
     for feature in range(len(likelihoods)):
@@ -136,7 +134,7 @@ def adapt(  # noqa: C901, PLR0912 - a call costs what two features cost
         head, tail = starts[TOKENS, event], starts[TOKENS, event + 1]
         size = starts[CATEGORIES, event + 1] - starts[CATEGORIES, event]
         numbers, counts_of = last - first, size + tail - head
-        if label >= 0 and index[-1] + numbers > len(keys):
+        if parts_of(numbers, counts_of) > evidence.shape[1] or (label >= 0 and index[-1] + numbers > len(keys)):
             return event
         own, told = entries[first:last], values[first:last]
         rows, ways, times, begins = places[0, :numbers], places[1, :numbers], floats[3, :numbers], floats[4, :numbers]

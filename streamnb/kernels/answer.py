@@ -5,6 +5,8 @@ Law: nothing is changed; O(parts x classes x memories).
 
 import math
 
+import numpy as np
+
 from streamnb.arrays import ABSENT, CATEGORIES, CLIP, MIXED, NUMBERS, TOKENS, UNIT_NOW, Floats, Integers, compiled
 from streamnb.kernels.bins import bin_of, find_bin, has_bins
 from streamnb.kernels.evidence import (
@@ -17,6 +19,26 @@ from streamnb.kernels.evidence import (
     settle,
 )
 from streamnb.kernels.weigh import mix, share, softmax, standing, weigh
+
+
+@compiled
+def parts_of(numbers: int, others: int) -> int:
+    """Return how many parts an event has: the prior, two for each number, one for each category and token."""
+    return 1 + 2 * numbers + others
+
+
+def work_space(memories: int, parts: int, classes: int) -> tuple[Floats, Floats, Floats, Integers, Floats]:
+    """Return the work space for events of so many parts at the most, since kernels make no arrays.
+
+    It is evidence, scores and answers, as in `answer`, and rows of integers and of floats for the rest.
+    """
+    return (
+        np.empty((memories, parts, classes)),
+        np.empty((memories + 1, classes)),
+        np.empty((memories + 1, classes)),
+        np.empty((4, parts), dtype=np.int64),
+        np.empty((5, max(memories, parts, classes))),
+    )
 
 
 @compiled

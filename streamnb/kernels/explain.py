@@ -5,8 +5,6 @@ Law: the shares add up to the difference of the scores.
 
 import math
 
-import numpy as np
-
 from streamnb.arrays import (
     ABSENT,
     BAGS,
@@ -131,6 +129,7 @@ def explain(
     starts: Integers,
     entries: Integers,
     values: Floats,
+    work: Floats,
     chosen: int,
     against: int,
     shares: Floats,
@@ -138,11 +137,11 @@ def explain(
     """Set the shares of one event's log odds of one class against another; return the two.
 
     The shares are of the prior, then of each number, category and token in the order of the event, the head of a bag
-    standing for the tokens that it does not have. The arguments are `*tables, *events, chosen, against, shares`; a
-    negative class is to be found: the most probable, and the most probable of the others.
+    standing for the tokens that it does not have. The arguments are `*tables, *events, work, chosen,
+    against, shares`; a negative class is to be found: the most probable, and the most probable of the others. The work
+    space is as in `test_then_train`.
     """
     unit = settings[UNIT]
-    work = np.ones((3, classes))
     prior_scores(weights, settings, unit, classes, work)
     score_event(
         moments, counts, totals, distinct, owner, settings, unit, classes,

@@ -5,8 +5,6 @@ Law: the shares add up to the difference of the scores.
 
 import math
 
-import numpy as np
-
 from streamnb.arrays import CHANGE, NUMBERS, Floats, Integers, compiled
 from streamnb.kernels.answer import answer
 from streamnb.kernels.explain import most
@@ -68,6 +66,11 @@ def share_effects(
 
 @compiled
 def explain_mixture(
+    evidence: Floats,
+    scores: Floats,
+    answers: Floats,
+    places: Integers,
+    floats: Floats,
     weights: Floats,
     moments: Floats,
     logs: Floats,
@@ -100,17 +103,15 @@ def explain_mixture(
     """Set the shares of one event's log odds of one class against another; return the two.
 
     As `explain` does for one memory: the shares are of the prior, with all biases, then of each number, category and
-    token. The arguments are `*tables, *events, chosen_class, against, shares`; a negative class is to be found.
+    token. The arguments are `*space, *tables, *events, chosen_class, against, shares`, the space (see `work_space`)
+    with room for all parts of the event; a negative class is to be found.
     """
     memories = len(clocks)
     numbers = starts[NUMBERS, 1] - starts[NUMBERS, 0]
     others = len(entries) - numbers
-    evidence = np.empty((memories, 1 + 2 * numbers + others, classes))
-    scores, answers = np.empty((memories + 1, classes)), np.empty((memories + 1, classes))
-    mixed, known = np.empty(memories), np.empty(classes)
-    rows, ways, codes, counted = np.empty((4, max(numbers, others)), np.int64)
-    times, begins = np.empty(numbers), np.empty(numbers)
-    codes, counted = codes[:others], counted[:others]
+    mixed, known = floats[0, :memories], floats[1, :classes]
+    rows, ways, codes, counted = places[0, :numbers], places[1, :numbers], places[2, :others], places[3, :others]
+    times, begins = floats[2, :numbers], floats[3, :numbers]
     answer(
         weights, moments, logs, counts, totals, distinct, owner, binned, keys, index, kinds, likelihoods, clocks,
         settings, number_weights, counted_weights, number_effects, value_effects, bin_effects, biases, whole,

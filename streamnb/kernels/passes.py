@@ -3,8 +3,6 @@
 Law: what an event gives does not depend on the batch it came in: the same serial loops run, event by event.
 """
 
-import numpy as np
-
 from streamnb.arrays import (
     AMOUNT,
     BAGS,
@@ -47,15 +45,16 @@ def test_then_train(  # noqa: C901, PLR0912 - a call costs what two features cos
     starts: Integers,
     entries: Integers,
     values: Floats,
+    work: Floats,
     lessons: Floats,
     probabilities: Floats,
 ) -> None:
     """For each event in turn set probabilities[event, class], then learn it as its lesson says; without one, do not.
 
-    A row stays as it was where nothing has been learned. The arguments are `*tables, *events, lessons, probabilities`:
-    as named tuples they would take four times as long to reach the machine code.
+    A row stays as it was where nothing has been learned. The arguments are `*tables, *events, work, lessons,
+    probabilities`: as named tuples they would take four times as long to reach the machine code. The products in the
+    work space [row, class] are 1, before and after.
     """
-    work = np.ones((3, classes))
     unit = settings[UNIT]
     prior_scores(weights, settings, unit, classes, work)
     for event in range(len(probabilities)):
@@ -140,12 +139,16 @@ def score(
     starts: Integers,
     entries: Integers,
     values: Floats,
+    work: Floats,
     scores: Floats,
 ) -> None:
-    """Add log P(event | class) to scores [class], for one event. The arguments are `*tables[1:], *events, scores`."""
+    """Add log P(event | class) to scores [class], for one event; the work space is as in `test_then_train`.
+
+    The arguments are `*tables[1:], *events, work, scores`.
+    """
     unit = settings[UNIT]
-    work = np.ones((3, classes))
-    work[PRIORS] = scores
+    for k in range(classes):
+        work[PRIORS, k] = scores[k]
     score_event(
         moments, counts, totals, distinct, owner, settings, unit, classes,
         starts, entries, values, work,
