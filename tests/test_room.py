@@ -1,14 +1,20 @@
 """Room for events: a model makes it as they need it, and none of it shows in what the model is or answers."""
 
+import copy
 import pickle
 import random
 
 import numpy as np
 import pytest
 
-from streamnb import AdaptiveBayes, NaiveBayes, save
+from streamnb import AdaptiveBayes, NaiveBayes, load, save
 
 MODELS = [NaiveBayes, AdaptiveBayes]
+COPIES = {
+    "copied": copy.deepcopy,
+    "pickled": lambda model: pickle.loads(pickle.dumps(model)),  # noqa: S301 - our own
+    "saved": lambda model: load(save(model)),
+}
 
 
 def _texts(seed, size):
@@ -45,3 +51,18 @@ def test_asking_about_long_events_changes_nothing(make):
         explanation = model.explain_one(event)
         assert explanation.label == model.predict_one(event)
     assert (save(model), pickle.dumps(model)) == before
+
+
+@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("way", COPIES)
+def test_a_copy_goes_on_the_same(make, way):
+    model = make(kinds={"text": "text"})
+    twin = make(kinds={"text": "text"})
+    for place, (event, label) in enumerate(_texts(2, 60)):
+        if place % 20 == 0:
+            twin = COPIES[way](model)
+        assert twin.predict_proba_one(event) == model.predict_proba_one(event)
+        model.learn_one(event, label)
+        twin.learn_one(event, label)
+        assert twin.learned == model.learned == place + 1
+    assert save(twin) == save(model)
