@@ -13,7 +13,7 @@ from streamnb import frames
 from streamnb.arrays import AMOUNT, LABEL, Floats
 from streamnb.clock import Clock
 from streamnb.events import Columns, Event
-from streamnb.labels import Labels
+from streamnb.labels import NO_LABEL, Labels
 from streamnb.values import is_missing
 
 LIGHTEST, HEAVIEST = 1e-9, 1e9
@@ -47,11 +47,13 @@ def as_batch(
     if given is not None and not given.all():
         labels = _without(labels, given == 0.0)
     at = None
-    if clock is not None:
+    if clock is not None and times is not None:
         learned = np.array([not is_missing(label) for label in labels], dtype=np.bool_)
-        at = _counted(clock, learned) if times is None else clock.times(to_numbers(times, "times", len(batch)), learned)
+        at = clock.times(to_numbers(times, "times", len(batch)), learned)
     lessons = np.ones((3, len(batch)))
     lessons[LABEL] = classes.encode(labels)
+    if clock is not None and times is None:
+        at = _counted(clock, lessons[LABEL] != NO_LABEL)
     if given is not None:
         lessons[AMOUNT] = given
     return Batch(batch, lessons, at)
