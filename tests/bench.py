@@ -1,7 +1,7 @@
 """The benchmark: streamnb beside its peers, in one run, as ratios of medians.
 
     python -m tests.bench                      # on the stream that river ships
-    python -m tests.bench --csv elec.csv.gz    # on the numeric columns of a file whose last column is the label
+    python -m tests.bench --csv elec.csv.gz    # on a file whose last column is the label
 
 Each figure is the median of several rounds, in each of which the peers take turns.
 """
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,27 +26,40 @@ import orjson
 from river import datasets
 from river.naive_bayes import GaussianNB
 
-from streamnb import NaiveBayes
+from streamnb import AdaptiveBayes, NaiveBayes
+from tests.compare import FOREST, logistic_regression
 
-Stream = tuple[list[dict[str, float]], list[Any]]
+Stream = tuple[list[dict[str, Any]], list[Any]]
 
 BATCH = 8_192
 SLICE = 5_000  # events that the slow ones are timed on
+FEW = 3_000  # events that the slowest is timed on
 EVENTS = 200_000  # at the least, for the whole process: start-up is taken off, and should be a small part
 
 
-def numeric_stream(path: str | None) -> Stream:
-    """Return the events and labels of a CSV file's numeric columns, or of the stream that river ships."""
+def whole_stream(path: str | None) -> Stream:
+    """Return the events and labels of a CSV file, or of the stream that river ships; a category is text."""
     if path is None:
         events, labels = zip(*datasets.Shuttle(), strict=True)
         return list(events), list(labels)
     data = Path(path).read_bytes()
     text = (gzip.decompress(data) if path.endswith(".gz") else data).decode()
     header, *rows = csv.reader(text.splitlines())
-    numeric = [place for place in range(len(header) - 1) if all(_is_number(row[place]) for row in rows)]
-    # A code of a few whole numbers is a category, such as a day of the week.
-    numeric = [place for place in numeric if len({row[place] for row in rows}) > 10]
-    return [{header[place]: float(row[place]) for place in numeric} for row in rows], [row[-1] for row in rows]
+    columns = [_column([row[place] for row in rows]) for place in range(len(header) - 1)]
+    return [dict(zip(header, row, strict=False)) for row in zip(*columns, strict=True)], [row[-1] for row in rows]
+
+
+def numeric_stream(stream: Stream) -> Stream:
+    """Return the events of a stream without their categories."""
+    events, labels = stream
+    numeric = [name for name, value in events[0].items() if not isinstance(value, str)]
+    return [{name: event[name] for name in numeric} for event in events], labels
+
+
+def _column(cells: list[str]) -> list[Any]:
+    """Return a column as numbers or, where it is a category, as it is: a few whole numbers are codes, such as days."""
+    numeric = all(map(_is_number, cells)) and len(set(cells)) > 10
+    return list(map(float, cells)) if numeric else cells
 
 
 def _is_number(text: str) -> bool:
@@ -69,37 +83,91 @@ def medians(rounds: int, *works: Callable[[], object]) -> list[float]:
     return [statistics.median(column) for column in zip(*taken, strict=True)]
 
 
+def one_by_one(make: Callable[[], Any], stream: Stream, size: int = SLICE) -> Callable[[], None]:
+    """Return the work of predicting and learning the first events of a stream one at a time."""
+
+    def work() -> None:
+        model = make()
+        for event, label in zip(stream[0][:size], stream[1][:size], strict=True):
+            model.predict_proba_one(event)
+            model.learn_one(event, label)
+
+    return work
+
+
+def in_batches(make: Callable[[], Any], events: Any, labels: Any) -> Callable[[], None]:
+    """Return the work of predicting and learning events batch by batch."""
+
+    def work() -> None:
+        model = make()
+        for start in range(0, len(labels), BATCH):
+            model.test_then_train(events[start : start + BATCH], labels[start : start + BATCH])
+
+    return work
+
+
+def as_arrays(stream: Stream) -> tuple[Any, Any]:
+    """Return a stream of numbers as an array [event, feature] and one of labels."""
+    events, labels = stream
+    return np.array([list(event.values()) for event in events]), np.unique(labels, return_inverse=True)[1]
+
+
+def say_stream(stream: Stream) -> None:
+    """Print what a stream is."""
+    kinds = [isinstance(value, str) for value in stream[0][0].values()]
+    features = f"{kinds.count(False)} numeric and {kinds.count(True)} categorical features"
+    print(f"test-then-train, {features}, {len(set(stream[1]))} classes")
+
+
 def test_then_train(stream: Stream, rounds: int) -> None:
     """Print events a second, test-then-train, as multiples of river's GaussianNB."""
-    events, labels = stream
-    values = np.array([list(event.values()) for event in events])
-    targets = np.unique(labels, return_inverse=True)[1]
-
-    def one_by_one(model: Any) -> Callable[[], None]:
-        def work() -> None:
-            for event, label in zip(events[:SLICE], labels[:SLICE], strict=True):
-                model.predict_proba_one(event)
-                model.learn_one(event, label)
-
-        return work
-
-    def batches(events: Any, labels: Any) -> Callable[[], None]:
-        def work() -> None:
-            model = NaiveBayes()
-            for start in range(0, len(labels), BATCH):
-                model.test_then_train(events[start : start + BATCH], labels[start : start + BATCH])
-
-        return work
-
-    works = [one_by_one(GaussianNB()), one_by_one(NaiveBayes()), batches(events, labels), batches(values, targets)]
+    size = len(stream[0])
+    works = [
+        one_by_one(GaussianNB, stream),
+        one_by_one(NaiveBayes, stream),
+        in_batches(NaiveBayes, *stream),
+        in_batches(NaiveBayes, *as_arrays(stream)),
+    ]
     works[1]()  # compiles
-    river, one, dicts, arrays = medians(rounds, *works)
-    per_event = [river / SLICE, one / SLICE, dicts / len(events), arrays / len(events)]
-    print(f"test-then-train, {len(events[0])} numeric features, {len(set(labels))} classes")
+    taken = medians(rounds, *works)
+    per_event = [seconds / events for seconds, events in zip(taken, (SLICE, SLICE, size, size), strict=True)]
+    say_stream(stream)
     names = ["river GaussianNB", "streamnb, one event at a time", "streamnb, dicts in batches", "streamnb, arrays"]
-    for name, taken in zip(names, per_event, strict=True):
-        print(f"  {name:32s}{taken * 1e6:9.2f} µs an event   x {per_event[0] / taken:6.1f}")
+    for name, each in zip(names, per_event, strict=True):
+        print(f"  {name:32s}{each * 1e6:9.2f} µs an event   x {per_event[0] / each:6.1f}")
 
+
+def adaptive(stream: Stream, rounds: int) -> None:
+    """Print events a second of `AdaptiveBayes`, test-then-train, beside river's best known and `NaiveBayes`."""
+    classes, size = len(set(stream[1])), len(stream[0])
+    stream = stream[0], np.unique(stream[1], return_inverse=True)[1].tolist()  # river's takes no text for a label
+    works: dict[str, tuple[Callable[[], None], int]] = {
+        "river logistic regression": (one_by_one(lambda: logistic_regression(classes), stream), SLICE)
+    }
+    for name, make in FOREST.items():
+        works[f"river {name}"] = one_by_one(lambda make=make: make(classes), stream, FEW), FEW
+    ways = {"one event at a time": SLICE, "dicts in batches": size}
+    if not any(isinstance(value, str) for value in stream[0][0].values()):
+        ways["arrays"] = size
+    for model in (NaiveBayes, AdaptiveBayes):
+        each = one_by_one(model, stream), in_batches(model, *stream), in_batches(model, *as_arrays(stream))
+        works |= {f"{model.__name__}, {way}": (work, ways[way]) for way, work in zip(ways, each, strict=False)}
+        each[0]()  # compiles
+    gc.freeze()  # what was made is not the peers' to collect
+    taken = medians(rounds, *(work for work, _ in works.values()))
+    per_event = {name: seconds / events for (name, (_, events)), seconds in zip(works.items(), taken, strict=True)}
+    regression, trees = list(per_event.values())[:2]
+    say_stream(stream)
+    print(
+        f"  {'':38s}{'µs an event':>12s}{'events a second':>18s}{'x regression':>14s}{'x ARF':>8s}{'x NaiveBayes':>14s}"
+    )
+    for name, each in per_event.items():
+        plain = per_event.get(name.replace("AdaptiveBayes", "NaiveBayes")) if name.startswith("Adaptive") else None
+        cost = f"{each / plain:14.2f}" if plain else ""
+        print(f"  {name:38s}{each * 1e6:12.2f}{1 / each:18,.0f}{regression / each:14.2f}{trees / each:8.1f}{cost}")
+
+
+MODELS = ("naive", "adaptive")
 
 BARE_LOOP = """
 import sys, orjson
@@ -112,7 +180,7 @@ with open(sys.argv[1], "rb") as lines, open(sys.argv[2], "wb") as output:
 
 
 def json_lines(stream: Stream, rounds: int) -> None:
-    """Print the processor time of `streamnb run` as a multiple of a loop that only reads and writes."""
+    """Print the processor time of `streamnb run`, by model, as a multiple of a loop that only reads and writes."""
     events, labels = stream
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -123,35 +191,38 @@ def json_lines(stream: Stream, rounds: int) -> None:
         (folder / "events.jsonl").write_bytes(b"".join(lines))
         (folder / "few.jsonl").write_bytes(b"".join(lines[:10]))  # enough to load all that a run needs
 
-        def run(events: str) -> None:
+        def run(events: str, model: str) -> None:
             for old in (folder / "predictions.jsonl", folder / "dead-letters.jsonl"):
                 old.unlink(missing_ok=True)
             for old in (folder / "snapshots").glob("*"):
                 old.unlink()
-            command = [sys.executable, "-m", "consumers.cli", "run", events]
+            command = [sys.executable, "-m", "consumers.cli", "run", events, "--model", model]
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
         def bare(events: str, prediction: bytes) -> None:
             subprocess.run([sys.executable, "-c", BARE_LOOP, events, "bare.jsonl", prediction], cwd=folder, check=True)
 
-        run("events.jsonl")
+        for model in MODELS:
+            run("events.jsonl", model)  # compiles
         prediction = (folder / "predictions.jsonl").read_bytes().splitlines()[-1]
+        works = {
+            "bare orjson loop": lambda events: bare(events, prediction),
+            **{f"streamnb run, {model}": partial(run, model=model) for model in MODELS},
+        }
         taken = [
-            [
-                child_seconds(lambda: run("events.jsonl")),
-                child_seconds(lambda: run("few.jsonl")),
-                child_seconds(lambda: bare("events.jsonl", prediction)),
-                child_seconds(lambda: bare("few.jsonl", prediction)),
-            ]
+            [child_seconds(partial(work, name)) for work in works.values() for name in ("events.jsonl", "few.jsonl")]
             for _ in range(rounds)
         ]
-    ours = statistics.median((whole - start) for whole, start, _, _ in taken) / (len(lines) - 10)
-    loop = statistics.median((whole - start) for _, _, whole, start in taken) / (len(lines) - 10)
-    start = statistics.median(start for _, start, _, _ in taken)
     print(f"JSON Lines to JSON Lines, {len(lines):,} events, processor time less start-up")
-    print(f"  bare orjson loop                {loop * 1e6:9.2f} µs an event   x    1.0")
-    print(f"  streamnb run                    {ours * 1e6:9.2f} µs an event   x {ours / loop:6.2f}")
-    print(f"  start-up of streamnb run        {start:9.2f} s")
+    columns = list(zip(*taken, strict=True))
+    each = [
+        statistics.median(whole - start for whole, start in zip(*columns[place : place + 2], strict=True))
+        / (len(lines) - 10)
+        for place in range(0, len(columns), 2)
+    ]
+    for name, cost, start in zip(works, each, columns[1::2], strict=True):
+        multiple = f"{cost * 1e6:9.2f} µs an event   x {cost / each[0]:6.2f}"
+        print(f"  {name:32s}{multiple}   start-up {statistics.median(start):.2f} s")
 
 
 def child_seconds(work: Callable[[], None]) -> float:
@@ -250,12 +321,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--csv", help="a file whose last column is the label")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("parts", nargs="*", default=["learner", "lines", "algebra", "growth", "start"])
+    parser.add_argument("parts", nargs="*", default=["learner", "adaptive", "lines", "algebra", "growth", "start"])
     arguments = parser.parse_args()
-    stream = numeric_stream(arguments.csv)
+    whole = whole_stream(arguments.csv)
+    stream = numeric_stream(whole)
     gc.freeze()  # the stream is not the peers' to collect
     if "learner" in arguments.parts:
         test_then_train(stream, arguments.rounds)
+    if "adaptive" in arguments.parts:
+        for some in [whole] if whole == stream else [whole, stream]:
+            adaptive(some, arguments.rounds)
     if "lines" in arguments.parts:
         json_lines(stream, arguments.rounds)
     if "algebra" in arguments.parts:

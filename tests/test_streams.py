@@ -3,7 +3,7 @@
 import pytest
 
 from streamnb import AdaptiveBayes, Measures, NaiveBayes
-from tests import streams
+from tests import open_streams, streams
 
 pytestmark = streams.needs_streams
 
@@ -30,16 +30,16 @@ _SKETCH = {
     "airlines5": (63.2, 0.640),
     "mushroom": (99.1, 0.038),
     "titanic": (78.6, 0.607),
-    "led": (76.3, 0.719),
-    "sea": (87.8, 0.426),
-    "agrawal": (77.0, 0.442),
+    "LED": (76.3, 0.719),
+    "SEA": (87.8, 0.426),
+    "Agrawal": (77.0, 0.442),
 }
 
 
 def _measured(name, of=NaiveBayes, **settings):
-    if name in streams.SYNTHETIC:
-        events, labels = map(list, zip(*streams.SYNTHETIC[name](), strict=True))
-        model, measures = of(kinds=streams.synthetic_kinds(name), **settings), Measures()
+    if name in open_streams.STREAMS:
+        events, labels = map(list, zip(*open_streams.STREAMS[name](), strict=True))
+        model, measures = of(**settings), Measures()
     else:
         events, labels = map(list, zip(*streams.read(name), strict=True))
         model, measures = of(kinds=streams.kinds(name), **settings), Measures()
