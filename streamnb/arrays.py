@@ -126,15 +126,19 @@ by code, unseen ones last. A plain tuple, since making a named one for every eve
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
 
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
+if hasattr(getattr(getattr(numba.core, "options", None), "DefaultOptions", None), "_nrt"):
+    _OPTIONS["_nrt"] = False  # not a promise of numba's: without it kernels do the same in twice the time
+
+
 def compiled(function: _Kernel) -> _Kernel:
     """Compile on first call; keep the machine code on disk where numba finds a place that it may write to.
 
     Divisions that never meet a zero need no check (error_model), and small functions are worth no call (forceinline).
     A kernel makes no arrays (_nrt): to count who holds each array at every call in it took half of its time.
     """
-    options: dict[str, Any] = {"error_model": "numpy", "forceinline": True, "_nrt": False}
     try:
-        kernel: Any = numba.njit(cache=True, **options)(function)
+        kernel: Any = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # numba's word for: neither the package nor the home folder can be written to
-        kernel = numba.njit(**options)(function)
+        kernel = numba.njit(**_OPTIONS)(function)
     return kernel  # type: ignore[no-any-return]
