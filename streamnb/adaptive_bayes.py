@@ -22,7 +22,7 @@ from streamnb.kernels.adapt import adapt
 from streamnb.kernels.answer import parts_of, work_space
 from streamnb.kernels.explain_mixture import explain_mixture
 from streamnb.labels import Label, as_label
-from streamnb.learner import NO_LESSONS
+from streamnb.learner import NO_LESSONS, NOTHING
 from streamnb.likelihoods import Likelihood, Likelihoods
 from streamnb.memories import Memories
 from streamnb.settings import MOST, Bags, Prior, Settings
@@ -33,9 +33,6 @@ from streamnb.values import FeatureName, Kind
 
 HALF_LIVES = (10.0, 100.0, 1000.0, math.inf)
 """The memories unless others are asked for: a ladder of tens, and one that never forgets."""
-
-NOTHING = np.empty((0, 0))
-"""Room for no probabilities."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,21 +217,26 @@ class AdaptiveBayes(Classifier):
         Raises ValueError for a label, a weight or a time that cannot be one, TypeError for an event that is not a dict;
         nothing of such an event is kept.
         """
+        self._take_one(x, y, w, t, answer=False)
+
+    def _take_one(self, x: Event, y: Any, w: float, t: float | None, *, answer: bool) -> Floats:
         code = self._labels.find(y)
         label = as_label(y) if code is None else y
         time = math.nan if t is None else self._when(t)
         if not (w == 1.0 or as_weight(w)):
-            return
+            return NOTHING
         events = self._encoder.encode_one(x, learn=True)
         lesson = self._lesson
         lesson[LABEL, 0] = self._labels.add(label) if code is None else code
         lesson[AMOUNT, 0], lesson[TIME, 0] = w, time
         if code is None or self._registered != self._vocabulary.registered:
             self._fit_tables()
-        self._adapt(events, lesson, NOTHING)
+        answers = np.zeros((1, len(self._labels.names))) if answer else NOTHING
+        self._adapt(events, lesson, answers)
         if self._vocabulary.newcomers:
             self._admit(lesson[:, 0])
             self._fit_if_new()
+        return answers
 
     def shifted_features(self) -> list[tuple[FeatureName, float]]:
         """Return the features with how far they are of late from what they were, in bits, the farthest first.

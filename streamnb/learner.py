@@ -25,6 +25,9 @@ from streamnb.vocabulary import Vocabulary
 NO_LESSONS = np.empty((3, 0))
 """What events are only predicted with."""
 
+NOTHING = np.empty((0, 0))
+"""Room for no probabilities."""
+
 
 class Learner:
     """The inner half of a classifier, which has the settings as attributes.

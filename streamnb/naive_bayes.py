@@ -20,7 +20,7 @@ from streamnb.kernels.learn import learn
 from streamnb.kernels.passes import score, test_then_train
 from streamnb.kernels.unlearn import unlearn
 from streamnb.labels import NO_LABEL, Label, as_label, by_label
-from streamnb.learner import NO_LESSONS
+from streamnb.learner import NO_LESSONS, NOTHING
 from streamnb.settings import Bags, Prior, Settings
 from streamnb.statistics import Statistics
 from streamnb.tokenizer import TOKENS, Tokenizer
@@ -142,25 +142,35 @@ class NaiveBayes(Classifier):
         Raises ValueError for a label, a weight or a time that cannot be one, TypeError for an event that is not a dict;
         nothing of such an event is kept.
         """
+        self._take_one(x, y, w, t, answer=False)
+
+    def _take_one(self, x: Event, y: Any, w: float, t: float | None, *, answer: bool) -> Floats:
         code = self._labels.find(y)
         label = as_label(y) if code is None else y
         plain = w == 1.0 and self._clock is None
         if not plain:
             time = self._when(t)
             if not as_weight(w):
-                return
+                return NOTHING
         events = self._encoder.encode_one(x, learn=True)
-        lesson = self._lesson if plain else np.full((3, 1), float(w))
+        lesson = self._lesson if plain else np.array(((0.0,), (w,), (1.0,)))
         lesson[LABEL, 0] = self._labels.add(label) if code is None else code
         new = code is None or self._registered != self._vocabulary.registered
         if new:
             self._fit_tables()
-        if not plain:
-            self._turn_clock(time, lesson)
-        learn(*self._learn_tables, *events, lesson)
+        answers = NOTHING
+        if answer:
+            answers = np.zeros((1, len(self._labels.names)))
+            times = None if self._clock is None else np.array((time,))
+            self._learn(events, lesson, times, answers, None)
+        else:
+            if not plain:
+                self._turn_clock(time, lesson)
+            learn(*self._learn_tables, *events, lesson)
         if new and self._vocabulary.newcomers:
             self._admit(lesson[:, 0])
             self._fit_if_new()
+        return answers
 
     def joint_log_likelihood(self, x: Event) -> dict[Label, float]:
         """Return log P(class) + log P(event | class) for each class, as river's naive Bayes models do."""

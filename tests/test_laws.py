@@ -14,12 +14,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from streamnb import NaiveBayes, load, save
+from streamnb import AdaptiveBayes, NaiveBayes, load, save
 from tests.strategies import (
     HOSTILE_NUMBERS,
     cuts,
     events,
     in_batches,
+    labels,
     learned,
     one_by_one,
     parts,
@@ -605,3 +606,17 @@ def test_at_the_bounds_of_a_setting_answers_are_finite(name, value):
         model.learn_one({**event, "k": place % 50}, place % 3)
     shares = model.predict_proba_one({**event, "k": 1}).values()
     assert sum(shares) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("model", [NaiveBayes, AdaptiveBayes])
+@given(st.lists(st.tuples(events, st.one_of(st.none(), labels), st.sampled_from([0.0, 1.0, 2.5])), max_size=12))
+def test_one_call_predicts_and_learns_what_two_do(model, lessons):
+    """With and without forgetting, and with columns that change hands."""
+    for more in ({}, {"max_values": 1}, {"half_life": 1.5} if model is NaiveBayes else {"half_lives": [1.5]}):
+        one, two = model(**more), model(**more)
+        for event, label, weight in lessons:
+            expected = two.predict_proba_one(event)
+            if label is not None:
+                two.learn_one(event, label, weight)
+            assert one.test_then_train_one(event, label, weight) == expected
+        assert save(one) == save(two)
