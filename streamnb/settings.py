@@ -12,6 +12,7 @@ import numpy as np
 
 from streamnb.arrays import BERNOULLI, COMPLEMENT, GIVEN_PRIOR, MULTINOMIAL, OBSERVED_PRIOR, UNIFORM_PRIOR, Floats
 from streamnb.labels import Label, Labels, as_label
+from streamnb.likelihoods import Likelihood, Likelihoods
 from streamnb.tokenizer import TOKENS, Tokenizer, Tokens
 from streamnb.values import KINDS, FeatureName, Kind
 
@@ -167,6 +168,66 @@ class Settings:
         known = len(Labels(self.known))
         places = (self.smoothing, self.variance_prior, self.unbiased, self.prior_smoothing, prior, known)
         return np.array((*places, BAGS[self.bags], 1.0), dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveSettings(Settings):
+    """The settings of an `AdaptiveBayes`, checked. Its half-life is that of no single memory: None.
+
+    Raises ValueError for one that cannot be.
+    """
+
+    half_life: None = None
+    half_lives: Sequence[float]
+    rate: float
+    clip: float
+    likelihoods: Likelihood | Mapping[FeatureName, Likelihood]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        lives = self.half_lives
+        if not (isinstance(lives, Sequence | np.ndarray) and len(lives) and all(map(_is_half_life, lives))):
+            raise ValueError(f"half_lives is {lives!r:.80}: it must be one or more numbers from {1 / MOST} on")
+        if len(set(lives)) < len(lives):
+            raise ValueError(f"half_lives is {lives!r:.80}: one is in it twice")
+        if not 0 <= self.rate <= 1:
+            raise ValueError(f"rate is {self.rate!r}: it must be a number from 0 to 1")
+        if not 0 < self.clip <= MOST:
+            raise ValueError(f"clip is {self.clip!r}: it must be a number above 0, {MOST} at the most")
+        Likelihoods(self.likelihoods)
+
+    @property
+    def decays(self) -> bool:
+        """Whether old events fade from some memory."""
+        return math.isfinite(self.shortest)
+
+    @property
+    def shortest(self) -> float:
+        """The half-life that is over first, infinite where nothing fades."""
+        return min(self.half_lives)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        lives = [float(life) if math.isfinite(life) else None for life in sorted(self.half_lives)]
+        own = {"model": "adaptive", "half_lives": lives, "rate": float(self.rate), "clip": float(self.clip)}
+        return {**super().to_state(), **own, "likelihoods": Likelihoods(self.likelihoods).to_state()}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], tokenizer: Tokenizer | None) -> dict[str, Any]:
+        """Return the settings whose `to_state` this is, by name, as `AdaptiveBayes` takes them."""
+        known = super().from_state(state, tokenizer)
+        del known["half_life"]
+        known["half_lives"] = tuple(math.inf if life is None else life for life in known["half_lives"])
+        known["likelihoods"] = Likelihoods.from_state(known["likelihoods"])
+        return known
+
+    def as_array(self) -> Floats:
+        """Return what scoring needs, in the places that arrays.py names."""
+        return np.concatenate((super().as_array(), (self.rate, self.clip)))
+
+
+def _is_half_life(life: object) -> bool:
+    return isinstance(life, int | float | np.number) and bool(life >= 1 / MOST)
 
 
 def _check_given(given: Sequence[tuple[Label, float]]) -> None:
