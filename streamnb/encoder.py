@@ -27,6 +27,7 @@ from streamnb.values import (
     Category,
     FeatureName,
     Reading,
+    category_key,
     is_missing,
     is_text,
     read,
@@ -37,7 +38,7 @@ BEYOND = "(features beyond the bound)"
 """What the values of features are counted under that are not learned, since there are too many features."""
 
 _NO_KIND = {MISSING, BAD}
-_PLAIN_CATEGORIES = {str, bool, type(None)}
+_PLAIN_CATEGORIES = {str, bool, int, type(None)}
 _LAYOUTS = 1_000  # kept at the most; streams with more combinations of keys are read key by key
 _SMALLEST_BLOCK = 16  # events; fewer cost more to read as a block than one by one
 
@@ -180,10 +181,12 @@ class Encoder:
         return layout
 
     def _plain_codes(self, event: Event, layout: Layout) -> list[int] | None:
-        """Return the codes of an event's categories if they are all known strings, or else None."""
+        """Return the codes of an event's categories if they are all known strings or integers, or else None."""
         codes = []
         for feature, value in zip(layout.category_features, layout.categories(event), strict=True):
-            code = self.vocabulary.codes[feature].get(value) if type(value) is str else None
+            kind = type(value)
+            key = value if kind is str else category_key(value) if kind is int else None
+            code = None if key is None else self.vocabulary.codes[feature].get(key)
             if code is None:
                 return None
             codes.append(code)
@@ -294,19 +297,25 @@ class Encoder:
         unseen = []
         for place, (feature, column) in enumerate(zip(features, columns, strict=True)):
             known = self.vocabulary.codes[feature]
-            block[:, place] = [ABSENT if value is None else known.get(value, ABSENT) for value in column]
+            keys = map(category_key, column) if int in set(map(type, column)) else column
+            block[:, place] = [ABSENT if key is None else known.get(key, ABSENT) for key in keys]
             unseen += [
                 (event, place, feature, column[event])
                 for event in np.flatnonzero(block[:, place] == ABSENT).tolist()
                 if column[event] is not None
             ]
-        if not all(value in (True, False) or is_text(value) for *_, value in unseen):
+        if not all(_is_plain(value) for *_, value in unseen):
             return None
         if self.vocabulary.max_values is not None and any(learn[event] for event, *_ in unseen):
             return None  # a new value may have to wait for a column
         for event, place, feature, value in sorted(unseen, key=itemgetter(0, 1)):
             block[event, place] = self._code(feature, value, bool(learn[event]))
         return block
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether a string, boolean or integer is a category as it stands."""
+    return is_text(value) if type(value) is str else -(2**63) <= value < 2**63
 
 
 def _seen_first(token: tuple[int, float]) -> tuple[bool, int]:
