@@ -29,7 +29,7 @@ from streamnb.kernels.bags import log_of_absent, log_of_token, times_that_count
 from streamnb.kernels.score import number_term, pooled_variance, prior_share, share_of_value
 
 _LEAST = 1e-3  # events: what a class counts for in the prior of a memory that has forgotten it
-_IMPOSSIBLE = 1e-300  # the least likelihood: one that is smaller says no more
+_IMPOSSIBLE = 1e-150  # the least likelihood: one that is smaller says no more, and quotients of two are finite
 
 
 @compiled
@@ -104,6 +104,7 @@ def say_numbers(
             if way == LOG_NORMAL:
                 table, x = logs, math.log(value) if value > 0.0 else math.nan
             pooled = 0.0 if way == BINNED or math.isnan(x) else pooled_variance(table, own, classes, units[m])
+            first, near = 1.0, 0.0
             for k in range(classes):
                 evidence[m, part, k] = 0.0
                 if pooled > 0.0:
@@ -111,15 +112,22 @@ def say_numbers(
                         x, table[own, 0, k + 1], table[own, 1, k + 1], table[own, 2, k + 1], table[own, 1, 0],
                         pooled, prior, degrees,
                     )  # fmt: skip
-                    evidence[m, part, k] = 0.5 * (math.log(max(ratio, _IMPOSSIBLE)) - distance)
+                    ratio = max(ratio, _IMPOSSIBLE)
+                    if k == 0:
+                        first, near = ratio, distance
+                    else:
+                        evidence[m, part, k] = 0.5 * (math.log(ratio / first) + (near - distance))
             binning = (way == MIXED) | (way == BINNED)
             mass, row = smoothing * kinds[features[place]], m * bins + rows[place]
             for k in range(classes):
                 evidence[m, part + 1, k] = 0.0
                 if binning and not math.isnan(value):
                     count = binned[row, k + 1] if rows[place] >= 0 else 0.0
-                    share = share_of_value(count, moments[own, 0, k + 1], smoothing, mass)
-                    evidence[m, part + 1, k] = math.log(max(share, _IMPOSSIBLE))
+                    share = max(share_of_value(count, moments[own, 0, k + 1], smoothing, mass), _IMPOSSIBLE)
+                    if k == 0:
+                        first = share
+                    else:
+                        evidence[m, part + 1, k] = math.log(share / first)
 
 
 @compiled
@@ -151,13 +159,16 @@ def say_categories(
         for place in range(size):
             there, code = features[place] >= 0, codes[place]
             total = m * each + features[place]
-            mass = smoothing * distinct[total] if there else 0.0
+            mass, first = smoothing * distinct[total] if there else 0.0, 1.0
             for k in range(classes):
                 evidence[m, part + place, k] = 0.0
                 if there:
                     count = counts[m * columns + code, k + 1] if code >= 0 else 0.0
-                    share = share_of_value(count, totals[total, k + 1], smoothing, mass)
-                    evidence[m, part + place, k] = math.log(max(share, _IMPOSSIBLE))
+                    share = max(share_of_value(count, totals[total, k + 1], smoothing, mass), _IMPOSSIBLE)
+                    if k == 0:
+                        first = share
+                    else:
+                        evidence[m, part + place, k] = math.log(share / first)
 
 
 @compiled
@@ -202,12 +213,12 @@ def say_tokens(
 @compiled
 def settle(evidence: Floats, parts: int, known: Floats, several: int, clip: float) -> None:
     """Centre what each of so many parts says over the classes known, and clip it."""
-    classes = evidence.shape[2]
+    classes, share = evidence.shape[2], 1.0 / several
     for m in range(evidence.shape[0]):
         for part in range(parts):
             mean = 0.0
             for k in range(classes):
                 mean += evidence[m, part, k] * known[k]
-            mean /= several
+            mean *= share
             for k in range(classes):
                 evidence[m, part, k] = min(max(evidence[m, part, k] - mean, -clip), clip) * known[k]

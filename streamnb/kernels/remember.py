@@ -41,6 +41,9 @@ def turn(clocks: Floats, m: int, time: float) -> float:
 
     The landmark moves by whole half-lives, as in `Clock`.
     """
+    if clocks[m, HALF_LIFE] == math.inf:
+        clocks[m, NEWEST] = max(clocks[m, NEWEST], time)
+        return 1.0
     age = time / clocks[m, HALF_LIFE]
     factor = 1.0
     if clocks[m, NEWEST] == -math.inf:
@@ -57,6 +60,8 @@ def turn(clocks: Floats, m: int, time: float) -> float:
 @compiled
 def amount_of(clocks: Floats, m: int, time: float, amount: float) -> float:
     """Return what an event weighs as it is stored; 0 for one so old that nothing of it is left."""
+    if time == clocks[m, NEWEST]:
+        return amount * clocks[m, UNIT_NOW]  # type: ignore[no-any-return]
     power = 2.0 ** (time / clocks[m, HALF_LIFE] - clocks[m, LANDMARK])
     return amount * power if power >= FADED else 0.0
 
