@@ -95,6 +95,17 @@ def one_by_one(make: Callable[[], Any], stream: Stream, size: int = SLICE) -> Ca
     return work
 
 
+def in_one_call(make: Callable[[], Any], stream: Stream, size: int = SLICE) -> Callable[[], None]:
+    """Return the work of predicting and learning the first events of a stream one at a time, in one call for each."""
+
+    def work() -> None:
+        model = make()
+        for event, label in zip(stream[0][:size], stream[1][:size], strict=True):
+            model.test_then_train_one(event, label)
+
+    return work
+
+
 def in_batches(make: Callable[[], Any], events: Any, labels: Any) -> Callable[[], None]:
     """Return the work of predicting and learning events batch by batch."""
 
@@ -146,11 +157,12 @@ def adaptive(stream: Stream, rounds: int) -> None:
     }
     for name, make in FOREST.items():
         works[f"river {name}"] = one_by_one(lambda make=make: make(classes), stream, FEW), FEW
-    ways = {"one event at a time": SLICE, "dicts in batches": size}
+    ways = {"one event at a time": SLICE, "in one call": SLICE, "dicts in batches": size}
     if not any(isinstance(value, str) for value in stream[0][0].values()):
         ways["arrays"] = size
     for model in (NaiveBayes, AdaptiveBayes):
-        each = one_by_one(model, stream), in_batches(model, *stream), in_batches(model, *as_arrays(stream))
+        singly = one_by_one(model, stream), in_one_call(model, stream)
+        each = *singly, in_batches(model, *stream), in_batches(model, *as_arrays(stream))
         works |= {f"{model.__name__}, {way}": (work, ways[way]) for way, work in zip(ways, each, strict=False)}
         each[0]()  # compiles
     gc.freeze()  # what was made is not the peers' to collect
