@@ -6,7 +6,7 @@ so that each part has its exact share of it; a batch gives, bit for bit, what it
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, ClassVar
 
@@ -193,9 +193,8 @@ class AdaptiveBayes(Classifier):
         explanation = super().explain_one(x, label, against, cells=cells)
         if explanation is None:
             return None
-        weights = self.feature_weights()
-        told = {share.feature: weights[share.feature] for share in explanation.shares}
-        return replace(explanation, weights=told, memories=self.memory_shares())
+        weights = self._weights({share.feature for share in explanation.shares})
+        return replace(explanation, weights=weights, memories=self.memory_shares())
 
     def __getstate__(self) -> dict[str, object]:
         state = {**self.__dict__, "_lesson": np.ones((3, 1)), "_parts": 0, "_space": ()}  # work space is no state
@@ -211,14 +210,11 @@ class AdaptiveBayes(Classifier):
 
         1 is what plain naive Bayes does; of features that tell the same, some fall towards 0.
         """
-        weighting, shares = self.memories.weighting, self._shares()
-        found = {}
-        for name, (kind, number) in self._vocabulary.features.items():
-            weights = (
-                self.memories.weights_of(number) if kind == "numeric" else 1.0 + weighting.counted_weights[number, :, 0]
-            )
-            found[name] = float(shares @ weights)
-        return found
+        return self._weights(self._vocabulary.features)
+
+    def _weights(self, names: Iterable[FeatureName]) -> dict[FeatureName, float]:
+        shares, features = self._shares(), self._vocabulary.features
+        return {name: float(shares @ self.memories.weights_of(*features[name])) for name in names}
 
     def memory_shares(self) -> dict[float, float]:
         """Return the share of each memory in the mixture, by its half-life."""

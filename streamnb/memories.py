@@ -37,6 +37,7 @@ from streamnb.memory import Memory
 from streamnb.settings import Settings
 from streamnb.tables import grown
 from streamnb.unlearn import Claim
+from streamnb.values import NUMERIC, Kind
 from streamnb.weighting import Moved, Size, Weighting
 
 
@@ -192,8 +193,10 @@ class Memories:
         there = np.flatnonzero(places.numeric >= 0)
         self.expected[places.numeric[there], FITS : FITS + 3] += other.expected[there, FITS : FITS + 3]
 
-    def weights_of(self, feature: int) -> Floats:
-        """Return what the parts of a number have for weights, summed, in each memory."""
+    def weights_of(self, kind: Kind, feature: int) -> Floats:
+        """Return the weight of a feature in each memory; of a number, that of its parts together."""
+        if kind != NUMERIC:
+            return 1.0 + self.weighting.counted_weights[feature, :, CHANGE]
         curve, own = (self.weighting.number_weights[feature, :, part, CHANGE] for part in (CURVE, BIN))
         likelihood = chosen(self.expected, feature)
         return 1.0 + (curve + own if likelihood == MIXED else own if likelihood == BINNED else curve)

@@ -6,19 +6,13 @@ the score. A weight is kept as its change from where it starts, so that zeros ar
 
 import math
 
-from streamnb.arrays import CHANGE, LIKELIHOOD, LOSS, MIXED, SQUARES, Floats, Integers, compiled
+from streamnb.arrays import CHANGE, LOSS, SQUARES, Floats, Integers, compiled
 
 _FADING = 0.998  # of the loss of a memory, each event: it is judged by the last few hundred
 _LEAST_PROBABILITY = 1e-6  # one miss costs a memory no more than this one
 _FIRST, _FIRST_EFFECT = 0.01, 1.0  # squared gradients before any: effects start slowly, since many of them meet at once
 _LINEAR, _VALUE, _WHOLE = 0.5, 0.05, 0.1  # rates of effects and of the mixture, as shares of that of a weight
 _FARTHEST = 3.0  # standard deviations: where the linear effect of a number ends
-
-
-@compiled
-def start_of(likelihoods: Floats, feature: int) -> float:
-    """Return where the weight of a number's part starts: two that say nearly the same share what one would have."""
-    return 0.5 if likelihoods[feature, LIKELIHOOD] == MIXED else 1.0
 
 
 @compiled
