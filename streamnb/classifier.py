@@ -141,8 +141,8 @@ class Classifier(Learner, base.MiniBatchClassifier):
         """
         if (self._labels.find(y) is None and is_missing(y)) or not (w == 1.0 or as_weight(w)):
             return self.predict_proba_one(x)
-        labels = self._labels.names.copy()
-        return _named(labels, self._take_one(x, y, w, t, answer=True)[:, : len(labels)])
+        labels = self._labels.names.copy()  # those before the event
+        return _named(labels, self._take_one(x, y, w, t, answer=True))
 
     def predict_one(self, x: Event, **_: Any) -> Label | None:  # type: ignore[override] # floats too
         """Return the most probable class, the one seen first among equals; None where nothing has been learned."""
@@ -392,12 +392,15 @@ class Classifier(Learner, base.MiniBatchClassifier):
 
 
 def _named(labels: Sequence[Label], probabilities: Floats) -> dict[Label, float]:
-    """Return the probability of each class of one event by its label; nothing where it had no answer."""
+    """Return the probability of each class of one event by its label; nothing where it had no answer.
+
+    Classes beyond the labels, which came with the event, have none.
+    """
     shares = probabilities.tolist()[0]
     if not any(shares):
         return {}
-    named = dict(zip(labels, shares))  # noqa: B905 - of one length; checking it takes half as long again
-    return named if len(named) == len(labels) else by_label(labels, shares)
+    named = dict(zip(labels, shares))  # noqa: B905 - checking the length takes half as long again
+    return named if len(named) == len(labels) else by_label(labels, shares[: len(labels)])
 
 
 def _name(model: Classifier) -> str:
