@@ -72,6 +72,6 @@ def test_speed_is_told_of_every_model_and_way(capsys, monkeypatch):
         *(
             f"{model}, {way}"
             for model in ("NaiveBayes", "AdaptiveBayes")
-            for way in ("one event at a time", "dicts in batches", "arrays")
+            for way in ("one event at a time", "in one call", "dicts in batches", "arrays")
         ),
     ]

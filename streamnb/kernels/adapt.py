@@ -62,7 +62,7 @@ def fit_likelihoods(
         say_numbers(evidence, moments, logs, binned, kinds, settings, units, features, values, ways, rows)
         settle(evidence, 1 + 2 * len(features), known, several, settings[CLIP])
         for place in range(len(features)):
-            if likelihoods[features[place], LIKELIHOOD] == AUTO:
+            if likelihoods[features[place], LIKELIHOOD] == AUTO and not math.isnan(values[place]):
                 part = 1 + 2 * place + (way == BINNED)
                 top, total = -math.inf, 0.0
                 for k in range(len(known)):
