@@ -86,6 +86,11 @@ def _likelihoods(config: Config) -> Likelihood | dict[str | int, Likelihood]:
                 f"likelihoods has {text!r}: it is one of {', '.join(LIKELIHOODS)} for all features, or each is "
                 "FEATURE=LIKELIHOOD or FEATURE=EDGE,EDGE,..."
             )
+        if feature in found:
+            raise ConfigError(f"likelihoods has {text!r}: the likelihood of {feature!r} is given twice")
+        kind = config.kinds().get(feature, "numeric")
+        if kind != "numeric":
+            raise ConfigError(f"likelihoods has {text!r}, but {feature!r} is declared {kind}: only numbers have one")
         found[feature] = likelihood if likelihood in LIKELIHOODS else _edges(text, likelihood)  # type: ignore[assignment]
     return found
 

@@ -223,6 +223,8 @@ def test_flags_go_before_the_file(command, tmp_path):
         ("smoothing = 1e-300", "smoothing is 1e-300: it must be 0 or at least"),
         ("label", "config.toml is not TOML"),
         ("inputs = []", "inputs is []: it must be a list"),
+        ("likelihoods = ['a=auto', 'a=1,2']", "likelihoods has 'a=1,2': the likelihood of 'a' is given twice"),
+        ("text = ['a']\nlikelihoods = ['a=auto']", "likelihoods has 'a=auto', but 'a' is declared text"),
     ],
 )
 def test_a_wrong_setting_is_named_with_what_is_allowed(command, tmp_path, toml, said):
