@@ -335,7 +335,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
         bad_values = first.bad_values
         for other in others:
             if type(other) is not type(first):
-                raise ValueError(f"these models cannot be merged: a {_name(first)} and a {_name(other)}")
+                raise ValueError(f"these models cannot be merged: one is {_name(first)}, another {_name(other)}")
             difference = first.settings.difference(other.settings)
             if difference is not None:
                 raise ValueError(f"these models cannot be merged: {difference}")
