@@ -38,7 +38,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     time: Annotated[
         str,
         Meta(
-            description="The key of the time of an event, in seconds or ISO 8601; without it, half_life counts events."
+            description="The key of the time of an event, in seconds or ISO 8601; without it, half-lives count events."
         ),
     ] = ""
     ignore: Annotated[Names, Meta(description="Keys to leave out; dots lead into nested objects.")] = ()
@@ -141,7 +141,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Meta(ge=0, le=1e100, description="What it costs to abstain from a decision that may cost more; 0 is never."),
     ] = 0.0
     drift: Annotated[
-        str, Meta(description="Where it is told that predictions became worse than they were; empty: not looked for.")
+        str,
+        Meta(description="Where it is told that what was learned holds less well than it did; empty: not looked for."),
     ] = ""
 
     def kinds(self) -> dict[str | int, Kind]:

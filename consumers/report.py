@@ -127,7 +127,7 @@ def show_report(console: Console, report: dict[str, Any], label: str) -> None:
     for each in report["bad_values"]:
         console.print(f"bad values of {printable(each['feature'])}, left out: {each['values']:,}")
     if report["drifts"]:
-        console.print(f"drifts, by which predictions became worse: {report['drifts']:,}")
+        console.print(f"drifts, at which what was learned came to hold less well: {report['drifts']:,}")
     if report["records"] and buried == report["records"]:
         console.print("every record is a dead letter: is the format right (--format)?")
     elif report["records"] and not report["measured"] + report["unanswered"]:

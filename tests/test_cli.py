@@ -506,7 +506,7 @@ def test_a_drift_is_told_on_the_console_in_a_file_and_in_the_report(command, tmp
     told = [line for line in outcome.err.splitlines() if line.startswith("DRIFT")]
     assert len(told) == 1
     assert "of events.jsonl: log loss 0." in told[0]
-    for said in ("drifts, by which predictions became worse: 1", "drifts: drift.jsonl"):
+    for said in ("drifts, at which what was learned came to hold less well: 1", "drifts: drift.jsonl"):
         assert said in outcome.err
     assert json.loads(command("inspect", "snapshots", "--json").out)["report"]["drifts"] == 1
 
