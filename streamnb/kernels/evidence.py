@@ -1,8 +1,9 @@
 """Evidence: what each part of an event says of the classes, to each memory.
 
 Law: the evidence of a part is its log-likelihood, centred over the classes known, and no larger than the clip; classes
-that are not known have none. Parts are the prior, two for each number (its density curve, its bin), and one for each
-category and token, in the order of the encoded event. O(parts x classes) for each memory.
+that are not known have none. Logarithms are taken of quotients with the first class, which is one less. Parts are the
+prior, two for each number (its density curve, its bin), and one for each category and token, in the order of the
+encoded event. O(parts x classes) for each memory.
 """
 
 import math
