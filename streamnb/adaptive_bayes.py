@@ -193,7 +193,7 @@ class AdaptiveBayes(Classifier):
         explanation = super().explain_one(x, label, against, cells=cells)
         if explanation is None:
             return None
-        weights = self._weights({share.feature for share in explanation.shares})
+        weights = self._weights(dict.fromkeys(share.feature for share in explanation.shares))
         return replace(explanation, weights=weights, memories=self.memory_shares())
 
     def __getstate__(self) -> dict[str, object]:
