@@ -259,7 +259,7 @@ class Loop:
 
 def _shares(
     probabilities: Floats, classes: Sequence[Label], known: int, labels: Sequence[Label | None]
-) -> Iterable[list[tuple[Label, float]]]:
+) -> Iterable[Sequence[tuple[Label, float]]]:
     """Return for each event the classes that had been seen by then, each with its probability.
 
     Parameters
@@ -269,12 +269,15 @@ def _shares(
     labels
         What is learned from each event.
     """
-    rows = probabilities.tolist()
     if known < len(classes):
         codes = Labels(classes)
         seen = accumulate((0 if label is None else codes.add(label) + 1 for label in labels), max, initial=known)
-        rows = [row[:some] for row, some in zip(rows, seen, strict=False)]
-    return map(list, map(zip, repeat(classes), rows))
+        rows = [row[:some] for row, some in zip(probabilities.tolist(), seen, strict=False)]
+        return map(list, map(zip, repeat(classes), rows))
+    if not classes:
+        return repeat(())
+    columns = zip(classes, probabilities.T.tolist(), strict=True)  # class by class, in half the time of event by event
+    return zip(*(zip(repeat(label), column, strict=False) for label, column in columns), strict=True)
 
 
 def _learned_before(labels: Sequence[Label | None], learned: int) -> Iterable[int]:
