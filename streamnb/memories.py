@@ -38,7 +38,7 @@ from streamnb.settings import Settings
 from streamnb.tables import grown
 from streamnb.unlearn import Claim
 from streamnb.values import NUMERIC, Kind
-from streamnb.weighting import Moved, Size, Weighting
+from streamnb.weighting import Size, Weighting
 
 
 class Memories:
@@ -182,14 +182,8 @@ class Memories:
         self.reserve()
         labels, theirs_labels = self.longest.labels, other.longest.labels
         codes = [labels.find(label) for label in theirs_labels]
-        moved = Moved(
-            places.numeric,
-            places.counted,
-            places.columns,
-            places.bins,
-            np.array([-1 if code is None else code for code in codes], dtype=np.int64),
-        )
-        self.weighting.add(other.weighting, before, moved, events)
+        classes = np.array([-1 if code is None else code for code in codes], dtype=np.int64)
+        self.weighting.add(other.weighting, before, places, classes, events)
         there = np.flatnonzero(places.numeric >= 0)
         self.expected[places.numeric[there], FITS : FITS + 3] += other.expected[there, FITS : FITS + 3]
 

@@ -4,7 +4,6 @@ Law: as of statistics; the bins of numbers are counted as values are.
 """
 
 import copy
-import math
 from typing import Any, Self
 
 import numpy as np
@@ -51,13 +50,10 @@ class Memory(Statistics):
         twin.logs, twin.binned = copy.deepcopy(self.logs), self.binned.copy()
         return twin
 
-    def move(self, landmark: float) -> None:
-        """Move the landmark of the clock, and scale what is stored accordingly."""
-        if self.clock is not None and landmark != self.clock.landmark:
-            factor = math.pow(2.0, max(self.clock.landmark - landmark, -1e4))
-            super().move(landmark)
-            self.logs.fade(factor)
-            fade_weights(self.binned, factor)
+    def _fade(self, factor: float) -> None:
+        super()._fade(factor)
+        self.logs.fade(factor)
+        fade_weights(self.binned, factor)
 
     def _join_tables(self, other: Self, places: Places, there: Integers, here: Integers) -> None:
         super()._join_tables(other, places, there, here)

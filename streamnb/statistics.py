@@ -103,10 +103,12 @@ class Statistics:
     def move(self, landmark: float) -> None:
         """Move the landmark of the clock, and scale what is stored accordingly."""
         if self.clock is not None and landmark != self.clock.landmark:
-            factor = self.clock.move(landmark)
-            fade_weights(self.weights[: WEIGHT + 1], factor)
-            self.moments.fade(factor)
-            self.counts.fade(factor)
+            self._fade(self.clock.move(landmark))
+
+    def _fade(self, factor: float) -> None:
+        fade_weights(self.weights[: WEIGHT + 1], factor)
+        self.moments.fade(factor)
+        self.counts.fade(factor)
 
     def admit(self, amount: float) -> None:
         """Give each value that waits for a column that of the least value of its feature, which joins the rare ones.

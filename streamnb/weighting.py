@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from streamnb.arrays import Floats, Integers
 from streamnb.tables import grown
+from streamnb.vocabulary import Places
 
 
 @dataclass(frozen=True)
@@ -25,17 +26,6 @@ class Size:
     columns: int
     bins: int
     classes: int
-
-
-@dataclass(frozen=True)
-class Moved:
-    """Where the numeric features, counted features, columns, bins and classes of a part are here; -1 for nowhere."""
-
-    numeric: Integers
-    counted: Integers
-    columns: Integers
-    bins: Integers
-    classes: Integers
 
 
 class Weighting:
@@ -87,15 +77,15 @@ class Weighting:
         """Return the same again, to be changed apart."""
         return copy.deepcopy(self)
 
-    def add(self, other: Self, before: Size, moved: Moved, events: tuple[float, float]) -> None:
+    def add(self, other: Self, before: Size, places: Places, classes: Integers, events: tuple[float, float]) -> None:
         """Add those of another part, for which there is room; nothing, where it has learned nothing.
 
         Parameters
         ----------
         before
             What was here before the other part came.
-        moved
-            Where that of the other part is now.
+        places, classes
+            Where what the other part has is here, its classes among it; -1 for nowhere.
         events
             How many events each of the two parts has learned.
         """
@@ -104,27 +94,27 @@ class Weighting:
         share = events[1] / sum(events)
         everything = np.arange(self.memories + 1)
         axes: dict[str, tuple[Integers, int, Sequence[int]]] = {
-            "number_weights": (moved.numeric, before.numeric, (0,)),
-            "counted_weights": (moved.counted, before.counted, (0,)),
-            "number_effects": (moved.numeric, before.numeric, (0, 2)),
-            "value_effects": (moved.columns, before.columns, (0, 2)),
-            "bin_effects": (moved.bins, before.bins, (0, 2)),
+            "number_weights": (places.numeric, before.numeric, (0,)),
+            "counted_weights": (places.counted, before.counted, (0,)),
+            "number_effects": (places.numeric, before.numeric, (0, 2)),
+            "value_effects": (places.columns, before.columns, (0, 2)),
+            "bin_effects": (places.bins, before.bins, (0, 2)),
             "biases": (everything, len(everything), (0, 2)),
             "whole": (everything, len(everything), (0,)),
         }
-        for name, (rows, known_rows, places) in axes.items():
+        for name, (rows, known_rows, along) in axes.items():
             mine, theirs = getattr(self, name), getattr(other, name)
             there = np.flatnonzero(rows >= 0)
             here = rows[there]
-            if len(places) == 1:
+            if len(along) == 1:
                 share_of = np.where(here < known_rows, share, 1.0).reshape(-1, *([1] * (mine.ndim - 1)))
                 old, new = mine[here], theirs[there]
                 mine[here] = _both(old, new, share_of, axis=mine.ndim - 1)
             else:
-                classes = np.flatnonzero(moved.classes >= 0)
-                at = np.ix_(here, np.arange(2), moved.classes[classes])
-                known = (here < known_rows)[:, None, None] & (moved.classes[classes] < before.classes)[None, None]
-                old, new = mine[at], theirs[np.ix_(there, np.arange(2), classes)]
+                coming = np.flatnonzero(classes >= 0)
+                at = np.ix_(here, np.arange(2), classes[coming])
+                known = (here < known_rows)[:, None, None] & (classes[coming] < before.classes)[None, None]
+                old, new = mine[at], theirs[np.ix_(there, np.arange(2), coming)]
                 mine[at] = _both(old, new, np.where(known, share, 1.0), axis=1)
 
     def to_state(self, size: Size) -> dict[str, NDArray[Any]]:

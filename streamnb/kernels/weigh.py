@@ -141,13 +141,30 @@ def mix(
 
 
 @compiled
-def stepped(change: float, squares: float, gradient: float, start: float, rate: float) -> float:
-    """Return the change of a weight after a step of AdaGrad, not below zero; the squares have the gradient.
+def stepped(
+    change: float, squares: float, slope: float, first: float, start: float, rate: float
+) -> tuple[float, float]:
+    """Return the change of a weight and its squared gradients after a step of AdaGrad, the weight not below zero.
 
     Duchi, J., Hazan, E. and Singer, Y. (2011). Adaptive subgradient methods for online learning and stochastic
     optimization. Journal of Machine Learning Research 12.
+
+    Parameters
+    ----------
+    first, start
+        The squared gradients before any, and where the weight starts.
     """
-    return max(change + rate * gradient / math.sqrt(squares + _FIRST), -start)
+    squares += slope * slope
+    return max(change + rate * slope / math.sqrt(squares + first), -start), squares
+
+
+@compiled
+def step_effect(effects: Floats, row: int, times: float, errors: Floats, first: float, rate: float) -> None:
+    """Move a row of effects [row, change or squares, class], which entered so many times, one step."""
+    for k in range(len(errors)):
+        effects[row, CHANGE, k], effects[row, SQUARES, k] = stepped(
+            effects[row, CHANGE, k], effects[row, SQUARES, k], times * errors[k], first, math.inf, rate
+        )
 
 
 @compiled
@@ -174,11 +191,8 @@ def step_memories(
         for k in range(classes):
             errors[k] = weight * ((1.0 if k == label else 0.0) - answers[m, k]) * known[k]
             prior += errors[k] * evidence[m, 0, k]
-            squares = biases[m, SQUARES, k] + errors[k] * errors[k]
-            biases[m, SQUARES, k] = squares
-            biases[m, CHANGE, k] = stepped(biases[m, CHANGE, k], squares, errors[k], math.inf, rate)
-        whole[m, SQUARES] += prior * prior
-        whole[m, CHANGE] = stepped(whole[m, CHANGE], whole[m, SQUARES], prior, 1.0, rate)
+        step_effect(biases, m, 1.0, errors, _FIRST, rate)
+        whole[m, CHANGE], whole[m, SQUARES] = stepped(whole[m, CHANGE], whole[m, SQUARES], prior, _FIRST, 1.0, rate)
         part = 1
         for place in range(len(features)):
             feature = features[place]
@@ -187,10 +201,9 @@ def step_memories(
                 for k in range(classes):
                     slope += errors[k] * evidence[m, part, k]
                 if slope != 0.0:
-                    squares = number_weights[feature, m, own, SQUARES] + slope * slope
-                    number_weights[feature, m, own, SQUARES] = squares
-                    change = number_weights[feature, m, own, CHANGE]
-                    number_weights[feature, m, own, CHANGE] = stepped(change, squares, slope, begins[place], rate)
+                    change, squares = number_weights[feature, m, own, CHANGE], number_weights[feature, m, own, SQUARES]
+                    change, squares = stepped(change, squares, slope, _FIRST, begins[place], rate)
+                    number_weights[feature, m, own, CHANGE], number_weights[feature, m, own, SQUARES] = change, squares
                 part += 1
         slope = 0.0
         for place in range(len(counted)):
@@ -200,22 +213,11 @@ def step_memories(
             part += 1
             if place + 1 == len(counted) or counted[place + 1] != feature:
                 if slope != 0.0:
-                    squares = counted_weights[feature, m, SQUARES] + slope * slope
-                    counted_weights[feature, m, SQUARES] = squares
-                    change = counted_weights[feature, m, CHANGE]
-                    counted_weights[feature, m, CHANGE] = stepped(change, squares, slope, 1.0, rate)
+                    change, squares = counted_weights[feature, m, CHANGE], counted_weights[feature, m, SQUARES]
+                    change, squares = stepped(change, squares, slope, _FIRST, 1.0, rate)
+                    counted_weights[feature, m, CHANGE], counted_weights[feature, m, SQUARES] = change, squares
                 slope = 0.0
         whole[m, LOSS] = _FADING * whole[m, LOSS] - weight * math.log(max(answers[m, label], _LEAST_PROBABILITY))
-
-
-@compiled
-def step_effect(effects: Floats, row: int, times: float, errors: Floats, first: float, rate: float) -> None:
-    """Move a row of effects [row, change or squares, class], which entered so many times, one step."""
-    for k in range(len(errors)):
-        slope = times * errors[k]
-        squares = effects[row, SQUARES, k] + slope * slope
-        effects[row, SQUARES, k] = squares
-        effects[row, CHANGE, k] += rate * slope / math.sqrt(squares + first)
 
 
 @compiled
@@ -245,8 +247,9 @@ def step_mixture(
         errors[k] = weight * ((1.0 if k == label else 0.0) - answers[memories, k]) * known[k]
         for m in range(memories):
             slope += shares[m] * errors[k] * scores[m, k]
-    whole[memories, SQUARES] += slope * slope
-    whole[memories, CHANGE] = stepped(whole[memories, CHANGE], whole[memories, SQUARES], slope, 1.0, _WHOLE * rate)
+    whole[memories, CHANGE], whole[memories, SQUARES] = stepped(
+        whole[memories, CHANGE], whole[memories, SQUARES], slope, _FIRST, 1.0, _WHOLE * rate
+    )
     step_effect(biases, memories, 1.0, errors, _FIRST, _WHOLE * rate)
     for place in range(len(features)):
         step_effect(number_effects, features[place], times[place], errors, _FIRST_EFFECT, _LINEAR * rate)
