@@ -24,11 +24,14 @@ class Alarms:
         Where alarms are written.
     tell
         Called with each alarm.
+    of
+        Whose losses they are, as an `Alarm` tells it.
     """
 
-    def __init__(self, sink: Sink, tell: Callable[[Alarm], None]) -> None:
+    def __init__(self, sink: Sink, tell: Callable[[Alarm], None], of: str = "predictions") -> None:
         self.sink = sink
         self._tell = tell
+        self._of = of
 
     def parts(self, batch: Batch, taken: Taken, state: State) -> Iterator[tuple[Batch, Taken]]:
         """Cut a batch after each event at which drift may be found, so that the model is not yet past it then."""
@@ -47,7 +50,7 @@ class Alarms:
             return
         state.tally.drifts += 1
         alarm = Alarm(
-            "predictions" if len(state.model.memory_shares()) == 1 or not state.model.learned else "longest memory",
+            self._of,
             batch.position.stream,
             batch.position.partition,
             batch.offsets[-1],

@@ -155,6 +155,7 @@ def _loop(
         stack.enter_context(_few_collections())
         if store is not None:
             store.make()
+        of = "longest memory" if learn and len(state.model.memory_shares()) > 1 else "predictions"
         predictions, dead_letters, drift = (
             open_output(stack, path, lengths) if used else None for path, used in wanted
         )
@@ -167,7 +168,7 @@ def _loop(
             explain=config.explain if emit else 0,
             predictions=predictions,
             dead_letters=dead_letters,
-            alarms=None if drift is None else Alarms(drift, partial(tell_alarm, console)),
+            alarms=None if drift is None else Alarms(drift, partial(tell_alarm, console), of),
             store=store,
             settings=config.state_settings(),
             policy=SnapshotPolicy(config.snapshot_records, config.snapshot_seconds),

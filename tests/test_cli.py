@@ -523,6 +523,15 @@ def test_a_model_that_has_adapted_tells_what_changed_in_its_longest_memory(comma
     assert report["accuracy"] > 0.9
 
 
+def test_a_model_that_learns_no_more_is_told_by_its_predictions(command, tmp_path):
+    (tmp_path / "events.jsonl").write_bytes(turned(1_000, 1_000))
+    (tmp_path / "later.jsonl").write_bytes(turned(4_000, 2_000))
+    command("train", "events.jsonl")
+    command("predict", "snapshots", "later.jsonl", "--output", "-", "--drift", "drift.jsonl")
+    (alarm,) = json_lines(tmp_path / "drift.jsonl")
+    assert alarm["of"] == "predictions"
+
+
 def test_a_run_that_goes_on_finds_the_drift_that_it_would_have_found(command, tmp_path):
     lines, half = turned(4_000, 2_000), 60_001
     (tmp_path / "whole.jsonl").write_bytes(lines)
