@@ -1,0 +1,7 @@
+"""A real Apache Kafka to test against: brokers of our own, the one that is there already, and topics in either."""
+
+from tests.broker.server import Broker
+from tests.broker.topics import Message, Received, make_topic, read_all, write_all
+from tests.broker.waiting import until
+
+__all__ = ["Broker", "Message", "Received", "make_topic", "read_all", "until", "write_all"]

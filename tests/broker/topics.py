@@ -1,0 +1,156 @@
+"""Topics to test with: made, written and read by librdkafka, which is not the client that the product is built on.
+
+Law: what is read is all that there is to be seen, once, by partition and offset.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Message as Polled
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.broker.waiting import until
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class Message(NamedTuple):
+    """A message to write: without a partition, its key decides; without a time, it is of now (milliseconds)."""
+
+    value: bytes | None
+    key: bytes | None = None
+    partition: int = -1
+    headers: Headers = ()
+    timestamp: int = 0
+
+
+class Received(NamedTuple):
+    """A message as it was read; the timestamp is in milliseconds."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    timestamp: int
+
+
+def make_topic(address: str, partitions: int = 1, **config: object) -> str:
+    """Make a topic with a name of its own, and return the name when it can be written to.
+
+    Parameters
+    ----------
+    address
+        "host:port" of the cluster.
+    partitions
+        How many.
+    config
+        Settings of the topic, with underscores for dots: `cleanup_policy="compact"`.
+    """
+    name = f"topic-{uuid4().hex[:12]}"
+    client = AdminClient({"bootstrap.servers": address})
+    topic = NewTopic(name, num_partitions=partitions, config=_dotted(config))
+    client.create_topics([topic])[name].result(60)
+    until(lambda: _leaders(client, name) == partitions, f"{name} has a leader for each partition")
+    return name
+
+
+def write_all(address: str, topic: str, messages: Iterable[Message | bytes], **config: object) -> None:
+    """Write messages in their order, and return when the broker has them all; bytes are a message's value.
+
+    Further settings are librdkafka's, with underscores for dots: `compression_type="lz4"`.
+
+    Raises
+    ------
+    KafkaException
+        When one of them is refused.
+    """
+    errors: list[KafkaError] = []
+    producer = Producer({"bootstrap.servers": address, "enable.idempotence": True, **_dotted(config)})
+    for message in messages:
+        value, key, partition, headers, timestamp = message if isinstance(message, Message) else Message(message)
+        producer.produce(
+            topic,
+            value,
+            key,
+            partition,
+            on_delivery=lambda error, _: errors.append(error) if error else None,
+            timestamp=timestamp,
+            headers=list(headers),
+        )
+        producer.poll(0)
+    if left := producer.flush(60):
+        raise TimeoutError(f"{left} messages for {topic} have not been written within 60 s")
+    if errors:
+        raise KafkaException(errors[0])
+
+
+def read_all(address: str, topic: str, *, committed: bool = True, **config: object) -> list[Received]:
+    """Return all messages of a topic from its first to its end, sorted by partition and offset.
+
+    Parameters
+    ----------
+    address
+        "host:port" of the cluster.
+    topic
+        Its name.
+    committed
+        Whether to read as read_committed, which ends at the first transaction that is still open, or as
+        read_uncommitted.
+    config
+        Further settings of librdkafka, with underscores for dots.
+    """
+    settings = {
+        "bootstrap.servers": address,
+        "group.id": "read-all",  # demanded, and never joined
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "fetch.wait.max.ms": 10,
+        "isolation.level": "read_committed" if committed else "read_uncommitted",
+        **_dotted(config),
+    }
+    consumer = Consumer(settings)
+    try:
+        return sorted(_to_the_end(consumer, topic), key=lambda message: (message.partition, message.offset))
+    finally:
+        consumer.close()
+
+
+def _to_the_end(consumer: Consumer, topic: str) -> list[Received]:
+    going = set(consumer.list_topics(topic, timeout=60).topics[topic].partitions)
+    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in going])
+    messages = []
+    while going:
+        polled = consumer.poll(60)
+        if polled is None:
+            raise TimeoutError(f"{topic}: no message and no end of partitions {sorted(going)} within 60 s")
+        error = polled.error()
+        if error is None:
+            messages.append(_received(polled))
+        elif error.code() == KafkaError._PARTITION_EOF:
+            going.discard(polled.partition())
+        elif not error.retriable():
+            raise KafkaException(error)
+    return messages
+
+
+def _received(message: Polled) -> Received:
+    return Received(
+        message.partition(),
+        message.offset(),
+        message.key(),
+        message.value(),
+        tuple(message.headers() or ()),
+        message.timestamp()[1],
+    )
+
+
+def _leaders(client: AdminClient, topic: str) -> int:
+    found = client.list_topics(topic, timeout=60).topics[topic]
+    return sum(partition.leader >= 0 for partition in found.partitions.values())
+
+
+def _dotted(config: dict[str, object]) -> dict[str, Any]:
+    return {name.replace("_", "."): value for name, value in config.items()}
