@@ -13,6 +13,10 @@ class FileError(RefusalError):
     """A file that cannot be used; the message names it, says why, and what to do."""
 
 
+class BrokerError(Exception):
+    """A Kafka cluster that does not do what is asked; the message says what, names the address or topic, what to do."""
+
+
 class InterruptedRunError(Exception):
     """A signal asked the run to stop; `signal` is its number, `saved` says what became of what was read."""
 
