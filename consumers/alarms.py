@@ -1,14 +1,13 @@
-"""Alarms: a run tells that predictions have become worse than they were, on the console and in a file.
+"""Alarms: a run finds that predictions have become worse than they were.
 
 Law: an alarm is raised at the same event, and says the same, wherever batches are cut.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from consumers.fields import Taken, part_of
-from consumers.formats import alarm_line
-from consumers.records import Alarm, Batch, Sink
+from consumers.records import Alarm, Batch
 from consumers.state import State
 from streamnb.arrays import Floats
 
@@ -16,21 +15,15 @@ _MOST = 5  # features that an alarm names
 
 
 class Alarms:
-    """Looks for drift in the losses of a run, and tells of it.
+    """Looks for drift in the losses of a run.
 
     Parameters
     ----------
-    sink
-        Where alarms are written.
-    tell
-        Called with each alarm.
     of
         Whose losses they are, as an `Alarm` tells it.
     """
 
-    def __init__(self, sink: Sink, tell: Callable[[Alarm], None], of: str = "predictions") -> None:
-        self.sink = sink
-        self._tell = tell
+    def __init__(self, of: str = "predictions") -> None:
         self._of = of
 
     def parts(self, batch: Batch, taken: Taken, state: State) -> Iterator[tuple[Batch, Taken]]:
@@ -43,11 +36,11 @@ class Alarms:
                 return
             start = stop
 
-    def look(self, losses: Floats, batch: Batch, state: State) -> None:
-        """Look for drift in the losses of a part that has been measured, and learned; tell of it if it is there."""
+    def look(self, losses: Floats, batch: Batch, state: State) -> list[Alarm]:
+        """Look for drift in the losses of a part that has been measured and learned; return an alarm if there is."""
         drift = state.drift.update(losses)
         if drift is None:
-            return
+            return []
         state.tally.drifts += 1
         alarm = Alarm(
             self._of,
@@ -62,8 +55,7 @@ class Alarms:
             drift.loss_after,
             [(feature, bits) for feature, bits in state.model.shifted_features()[:_MOST] if bits > 0.0],
         )
-        self.sink.write(alarm_line(alarm))
-        self._tell(alarm)
+        return [alarm]
 
 
 def _after(labels: Sequence[object], start: int, count: int) -> int:

@@ -22,12 +22,13 @@ from consumers.files import STANDARD, is_device, is_same
 from consumers.formats import parse_one
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
-from consumers.loop import Loop, SnapshotPolicy
+from consumers.loop import Loop, Sinks, SnapshotPolicy
 from consumers.models import configure, new_model, scoring
 from consumers.named import decision_rule, named_label
 from consumers.outputs import FileSink, StandardSink, check_output
 from consumers.records import Batch, Position, Sink
 from consumers.report import Watch, tell_alarm
+from consumers.shard import Shard
 from consumers.snapshots import SnapshotFolder, read_snapshot
 from consumers.state import State
 from streamnb.classifier import Classifier
@@ -142,10 +143,11 @@ def _loop(
     store: SnapshotFolder | None,
 ) -> None:
     """Open the outputs, run a loop over the inputs, and close what was opened."""
-    rule = decision_rule(config)
+    alarms = bury and config.drift != ""
+    shard = new_shard(config, state, learn=learn, emit=emit, alarms=alarms)
     source = FileSource(config.inputs, config.format, config.max_record_bytes)
     source.check(state.positions)
-    wanted = ((config.output, emit), (config.dead_letters, bury), (config.drift, bury and config.drift != ""))
+    wanted = ((config.output, emit), (config.dead_letters, bury), (config.drift, alarms))
     check_outputs(config, [path for path, used in wanted if used], lengths)
     if state.tally.records:
         console.print(f"going on from the snapshot at record {state.tally.records:,} in {config.snapshots}")
@@ -155,28 +157,36 @@ def _loop(
         stack.enter_context(_few_collections())
         if store is not None:
             store.make()
-        of = "longest memory" if learn and len(state.model.memory_shares()) > 1 else "predictions"
         predictions, dead_letters, drift = (
             open_output(stack, path, lengths) if used else None for path, used in wanted
         )
         if store is not None:
             stack.callback(store.wait)  # before the outputs close that its snapshots account for
         Loop(
-            state,
-            fields_of(config, state.model),
-            learn=learn,
-            explain=config.explain if emit else 0,
-            predictions=predictions,
-            dead_letters=dead_letters,
-            alarms=None if drift is None else Alarms(drift, partial(tell_alarm, console), of),
+            shard,
+            Sinks(predictions, dead_letters, drift),
             store=store,
             settings=config.state_settings(),
             policy=SnapshotPolicy(config.snapshot_records, config.snapshot_seconds),
             clock=time.monotonic,
+            tell=partial(tell_alarm, console),
             watch=stack.enter_context(Watch(console, state, time.monotonic)),
             interrupts=stack.enter_context(Interrupts()),
-            rule=rule,
         ).run(source)
+
+
+def new_shard(config: Config, state: State, *, learn: bool, emit: bool, alarms: bool) -> Shard:
+    """Return what takes batches, with a state to bring forward; ConfigError for decisions that cannot be."""
+    of = "longest memory" if learn and len(state.model.memory_shares()) > 1 else "predictions"
+    return Shard(
+        state,
+        fields_of(config, state.model),
+        learn=learn,
+        emit=emit,
+        explain=config.explain if emit else 0,
+        alarms=Alarms(of) if alarms else None,
+        rule=decision_rule(config),
+    )
 
 
 def fields_of(config: Config, model: Classifier) -> Fields:

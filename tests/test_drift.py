@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from river.datasets import synth
 from river.drift import ADWIN
 
-from consumers.alarms import Alarms
 from consumers.state import State
 from streamnb import NaiveBayes, drift
 from streamnb.drift import DriftDetector
@@ -181,7 +180,7 @@ def alarms_of(stream, sizes, **changes):
     """Run a stream that is cut into batches of these sizes; return the state, the lines of alarms, the alarms told."""
     sink, told = Kept(), []
     sink.path = "alarms"
-    state, _ = run(Cut(stream, sizes), state=State(Counting()), alarms=Alarms(sink, told.append), **changes)
+    state, _ = run(Cut(stream, sizes), state=State(Counting()), drift=sink, tell=told.append, **changes)
     return state, sink.lines, told
 
 

@@ -17,9 +17,10 @@ from rich.console import Console
 
 from consumers import files, programs
 from consumers.config import check
-from consumers.fields import as_time, as_weight
+from consumers.fields import Fields, as_time, as_weight
 from consumers.interrupts import Interrupts
-from consumers.loop import Fields, Loop, SnapshotPolicy
+from consumers.loop import Loop, Sinks, SnapshotPolicy
+from consumers.shard import Shard
 from consumers.state import State
 from streamnb import NaiveBayes, load, save
 from tests.command import json_lines, naive, predictions, streamnb
@@ -468,19 +469,16 @@ def looped(
 
 
 def resumed(state: State, kept: Kept, buried: Kept, source: Cut, explain: int) -> tuple[bytes, bytes, Any, State]:
+    fields = Fields("label", "id", "w", "t", half_life=state.model.settings.half_life or float("inf"))
     with Interrupts() as interrupts:
         Loop(
-            state,
-            Fields("label", "id", "w", "t", half_life=state.model.settings.half_life or float("inf")),
-            learn=True,
-            explain=explain,
-            predictions=kept,
-            dead_letters=buried,
-            alarms=None,
+            Shard(state, fields, learn=True, emit=True, explain=explain),
+            Sinks(kept, buried),
             store=kept,
             settings={},
             policy=SnapshotPolicy(5, 1e9),
             clock=lambda: 0.0,
+            tell=lambda _: None,
             watch=lambda: None,
             interrupts=interrupts,
         ).run(source)

@@ -1,7 +1,7 @@
 """The loop against what its parts give alone: river's evaluation, one event at a time, any cut between batches."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -12,9 +12,11 @@ from river import datasets, dummy, evaluate, metrics
 
 from consumers.alarms import Alarms
 from consumers.errors import FileError
+from consumers.fields import Fields
 from consumers.interrupts import Interrupts
-from consumers.loop import Fields, Loop, SnapshotPolicy
-from consumers.records import Batch, Position, Prediction
+from consumers.loop import Loop, Sinks, SnapshotPolicy
+from consumers.records import Alarm, Batch, Position, Prediction
+from consumers.shard import Shard
 from consumers.state import State
 from streamnb import AdaptiveBayes, NaiveBayes, save
 from tests.command import streamnb
@@ -75,24 +77,29 @@ def run(
     policy: SnapshotPolicy | None = None,
     kept: Kept | None = None,
     state: State | None = None,
-    alarms: Alarms | None = None,
+    drift: Kept | None = None,
+    tell: Callable[[Alarm], None] = lambda _: None,
 ) -> tuple[State, Kept]:
     """Run a source to its end."""
     state, kept, buried = state or State(NaiveBayes()), kept or Kept(), Kept()
     buried.path = "buried"
+    shard = Shard(
+        state,
+        Fields("label", "id", ignore=("left out",)),
+        learn=learn,
+        emit=True,
+        explain=explain,
+        alarms=Alarms() if drift else None,
+    )
     with Interrupts() as interrupts:
         Loop(
-            state,
-            Fields("label", "id", ignore=("left out",)),
-            learn=learn,
-            explain=explain,
-            predictions=kept,
-            dead_letters=buried,
-            alarms=alarms,
+            shard,
+            Sinks(kept, buried, drift),
             store=kept,
             settings={},
             policy=policy or SnapshotPolicy(1_000_000, 1e9),
             clock=lambda: 0.0,
+            tell=tell,
             watch=lambda: None,
             interrupts=interrupts,
         ).run(source)

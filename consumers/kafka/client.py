@@ -136,7 +136,7 @@ class Reader(Protocol):
         ...
 
     def membership(self) -> Any:
-        """Return what tells the broker, with the offsets of a transaction, which member this is, as of the last poll."""
+        """Return what tells the broker which member this is, as of the last poll: it goes with a commit."""
         ...
 
     def close(self) -> None:
