@@ -14,10 +14,22 @@ from typing import Literal as LiteralType
 
 import click
 
-from consumers.config import DECISION_SETTINGS, FIELD_SETTINGS, SCORE_SETTINGS, Config, Setting, load, settings
-from consumers.errors import InterruptedRunError, RefusalError
+from consumers.config import DECISION_SETTINGS, FIELD_SETTINGS, SCORE_SETTINGS, Config
+from consumers.errors import BrokerError, InterruptedRunError, RefusalError
+from consumers.kafka.settings import KafkaSettings
+from consumers.kafka.topics import is_kafka
+from consumers.settings import KAFKA, Setting, load, settings
 
 _ALL = {setting.name for setting in settings()}
+_TOPICS = {
+    "events",
+    "labels",
+    "predictions",
+    "dead_letters",
+    "state",
+    "drift",
+}  # addresses name them on the command line
+_KAFKA = {setting.name for setting in settings(KafkaSettings) if not setting.secret} - _TOPICS
 _STATE_ONLY = {"snapshots", "keep_snapshots", "snapshot_records", "snapshot_seconds"}
 _EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters", "explain", "drift"}
 _READ = {"inputs", "format", "max_record_bytes", *FIELD_SETTINGS}
@@ -31,7 +43,8 @@ def _configured(names: set[str], **defaults: str) -> Callable[[_Command], _Comma
     """Give a command a flag for each of the named settings, and the inputs as arguments; say some other defaults."""
 
     def decorate(command: _Command) -> _Command:
-        for setting in reversed(settings()):
+        kafka = [setting for setting in settings(KafkaSettings) if setting.name in _KAFKA]
+        for setting in reversed([*settings(), *kafka]):
             if setting.name in names:
                 command = _flag(setting, defaults.get(setting.name))(command)
         return click.option("--config", "file", metavar="FILE", help="A TOML file of settings; flags go before it.")(
@@ -77,7 +90,7 @@ def cli() -> None:
 
 
 @cli.command()
-@_configured(_ALL)
+@_configured(_ALL | _KAFKA)
 def run(file: str | None, **flags: Any) -> None:
     """Predict each event, then learn it if it has a label."""
     config = _config(file, flags)
@@ -85,7 +98,7 @@ def run(file: str | None, **flags: Any) -> None:
 
 
 @cli.command()
-@_configured(_ALL - {"output", "explain"})
+@_configured(_ALL - {"output", "explain"} | _KAFKA)
 def train(file: str | None, **flags: Any) -> None:
     """Learn and measure; write no predictions."""
     _run(_config(file, flags), emit=False)
@@ -96,6 +109,11 @@ def _run(config: Config, *, emit: bool) -> None:
     from consumers import programs, report
 
     console = _console()
+    if is_kafka(config):
+        from consumers.kafka import programs as kafka_programs
+
+        report.show_report(console, report.summary(kafka_programs.run(config, console, emit=emit)), config.label)
+        return
     try:
         state = programs.run(config, console, emit=emit, keep=True)
     except InterruptedRunError as error:
@@ -108,7 +126,7 @@ def _run(config: Config, *, emit: bool) -> None:
 
 @cli.command()
 @click.argument("snapshot")
-@_configured(_PREDICTED)
+@_configured(_PREDICTED | _KAFKA)
 def predict(snapshot: str, file: str | None, **flags: Any) -> None:
     """Predict with SNAPSHOT, a file or a folder of them; learn nothing.
 
@@ -118,6 +136,12 @@ def predict(snapshot: str, file: str | None, **flags: Any) -> None:
 
     config, console = _config(file, flags), _console()
     given = set(_given(flags))
+    if is_kafka(config):
+        from consumers.kafka import programs as kafka_programs
+
+        state = kafka_programs.predict(config, console, snapshot, given)
+        report.show_report(console, report.summary(state), config.label)
+        return
     state = programs.predict(config, console, snapshot, given)
     report.show_report(console, report.summary(state), config.label)
     _where(console, {"predictions": config.output}, config)
@@ -227,10 +251,19 @@ def explain(snapshot: str, event: str, label: str | None, against: str | None, a
 def show_config(file: str | None) -> None:
     """Print every setting with its value and its meaning, as TOML."""
     config = load(file, {})
-    for setting in settings():
-        value = getattr(config, setting.name)
-        shown = json.dumps(list(value) if setting.several else value, ensure_ascii=False)
-        click.echo(f"{setting.name} = {shown}  # {setting.description}")
+    _show_settings(settings(), config)
+    click.echo(f"\n[{KAFKA}]  # flags too, but for topics, which addresses name (kafka://HOST:PORT/TOPIC), and secrets")
+    _show_settings(settings(KafkaSettings), config.kafka)
+
+
+def _show_settings(shown: list[Setting], holder: Any) -> None:
+    for setting in shown:
+        value = getattr(holder, setting.name)
+        text = json.dumps(list(value) if setting.several else value, ensure_ascii=False)
+        if setting.secret and value:
+            click.echo(f"# {setting.name} is set  # {setting.description}")
+        else:
+            click.echo(f"{setting.name} = {text}  # {setting.description}")
 
 
 @cli.command()
@@ -280,6 +313,8 @@ def main() -> None:
         _fail(f"standard output cannot be written: {error.strerror}", 1)
     except RefusalError as error:
         _fail(str(error), 2)
+    except BrokerError as error:
+        _fail(str(error), 1)
     except InterruptedRunError as error:
         _fail(f"{error}{error.saved}", 128 + error.signal)
 

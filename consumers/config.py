@@ -1,18 +1,14 @@
-"""The settings: TOML and flags to one frozen, checked Config; every default is here.
+"""The settings, frozen: every one with its default and its meaning.
 
-Law: a wrong key or value is named, with what is allowed, before anything is touched.
+Law: what a learned state depends on is told apart from what may change between two runs.
 """
 
-import re
-import tomllib
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from consumers.errors import ConfigError
+from consumers.kafka.settings import KafkaSettings
 
 Names = tuple[str, ...]
 Numbers = tuple[float, ...]
@@ -124,6 +120,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_features: Annotated[
         int, Meta(ge=0, le=2**40, description="Features that are learned; later ones are left out. 0 is all.")
     ] = 0
+    labels: Annotated[Names, Meta(description="Files of late labels.")] = ()
     explain: Annotated[int, Meta(ge=0, le=2**20, description="How many reasons each prediction is given.")] = 0
     costs: Annotated[
         Names,
@@ -144,6 +141,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         str,
         Meta(description="Where it is told that what was learned holds less well than it did; empty: not looked for."),
     ] = ""
+
+    kafka: Annotated[KafkaSettings, Meta(description="The table of Kafka.")] = KafkaSettings()
 
     def kinds(self) -> dict[str | int, Kind]:
         """Return the declared kinds by feature."""
@@ -166,91 +165,3 @@ LEARN_SETTINGS = (
 )
 DECISION_SETTINGS = ("costs", "thresholds", "abstain")
 STATE_SETTINGS = (*FIELD_SETTINGS, *SCORE_SETTINGS, *LEARN_SETTINGS)
-
-
-class Setting(msgspec.Struct, frozen=True):
-    """One setting: its name, the type of its value (of each, where there may be several), its default, its meaning."""
-
-    name: str
-    type: Any
-    several: bool
-    default: Any
-    description: str
-
-    @property
-    def allowed(self) -> str:
-        """What a value may be, in words."""
-        if get_origin(self.type) is Literal:
-            return "one of " + ", ".join(get_args(self.type))
-        words = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}[self.type]
-        return f"a list, each of them {words}" if self.several else words
-
-
-def settings() -> list[Setting]:
-    """Return every setting, in order."""
-    hints = get_type_hints(Config, include_extras=True)
-    found = []
-    for field in msgspec.structs.fields(Config):
-        kind, meta = get_args(hints[field.name])
-        several = get_origin(kind) is tuple
-        each = get_args(kind)[0] if several else kind
-        found.append(Setting(field.name, each, several, field.default, meta.description))
-    return found
-
-
-def load(path: str | None, flags: Mapping[str, Any]) -> Config:
-    """Return the settings of a TOML file, if any, with the flags laid over them.
-
-    Raises ConfigError.
-    """
-    return check({**(_read(path) if path else {}), **flags})
-
-
-def check(values: Mapping[str, Any]) -> Config:
-    """Return settings as a Config; ConfigError names the first that cannot be."""
-    known = {setting.name: setting for setting in settings()}
-    for name in values:
-        if name not in known:
-            raise ConfigError(f"{name} is no setting: the settings are {', '.join(known)}")
-    try:
-        config = msgspec.convert(values, Config)
-    except msgspec.ValidationError as error:
-        found = re.search(r"\$\.(\w+)", str(error))
-        if not found:
-            raise ConfigError(str(error)) from error
-        name = found[1]
-        bound = str(error).partition(" - at")[0]
-        raise ConfigError(f"{name} is {values[name]!r}: it must be {known[name].allowed} ({bound})") from error
-    _check_text(config)
-    _check_names(config)
-    return config
-
-
-def _check_text(config: Config) -> None:
-    """Raise ConfigError for text that no snapshot could hold: bytes of the command line that are not UTF-8."""
-    for name, value in config.state_settings().items():
-        for text in value if isinstance(value, tuple) else (value,):
-            try:
-                str(text).encode()
-            except UnicodeEncodeError as error:
-                raise ConfigError(f"{name} is {text!a:.80}: it must be UTF-8") from error
-
-
-def _check_names(config: Config) -> None:
-    """Raise ConfigError where one name is given two parts to play."""
-    parts = [(name, (getattr(config, name),)) for name in ("label", "id", "weight", "time") if getattr(config, name)]
-    parts += [(name, getattr(config, name)) for name in ("ignore", "numeric", "categorical", "bag", "text")]
-    seen: dict[str, str] = {}
-    for part, names in parts:
-        for name in names:
-            if seen.setdefault(name, part) != part:
-                raise ConfigError(f"{part} is given {name!r}, and so is {seen[name]}: a key can be only one of them")
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"config file {path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"config file {path} is not TOML: {error}") from error

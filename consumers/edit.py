@@ -39,9 +39,7 @@ def merge(paths: Sequence[str], output: str, console: Console) -> State:
             merged.model = merged.model.merge([merged.model, state.model])
         except ValueError as error:
             raise FileError(f"{path} cannot be merged with {paths[0]}: {error}") from error
-        merged.measures.merge(state.measures)
-        merged.tally.add(state.tally)
-        merged.merge_decisions(state)
+        merged.merge_counts(state)
     write_snapshot(output, merged.to_bytes(recorded, {}))
     return merged
 

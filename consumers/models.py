@@ -4,7 +4,7 @@ Law: a setting that the model does not have is said to be none of its own, not p
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from consumers.config import ADAPTIVE_SETTINGS, NAIVE_SETTINGS, Config
@@ -15,6 +15,8 @@ from streamnb.classifier import Classifier
 from streamnb.likelihoods import LIKELIHOODS, Likelihood
 from streamnb.naive_bayes import NaiveBayes
 from streamnb.tokenizer import TOKENS
+
+_SOURCES = {"prior": {"priors"}}  # further settings that make up one of the model
 
 
 def new_model(config: Config) -> Classifier:
@@ -52,6 +54,33 @@ def scoring(config: Config) -> dict[str, Any]:
     if config.prior != "observed":
         raise ConfigError(f"prior is {config.prior!r}, and priors are given: give only one of them")
     return {**settings, "prior": given_priors(config)}
+
+
+def given_scoring(config: Config, given: Collection[str]) -> dict[str, Any]:
+    """Return, of the settings that scoring alone depends on, those that were given."""
+    changes = scoring(config)
+    return {name: changes[name] for name in changes if not {name, *_SOURCES.get(name, ())}.isdisjoint(given)}
+
+
+def check_same(config: Config, recorded: Mapping[str, Any], *, what: str, other: str) -> None:
+    """Raise ConfigError where a state was made under other settings.
+
+    Parameters
+    ----------
+    what
+        What holds the state, for the message.
+    other
+        What to give another of, to begin anew.
+    """
+    defaults = {**Config().state_settings(), "model": "naive"}  # the only one that there was before it was a setting
+    for name, value in config.state_settings().items():
+        was = recorded.get(name, defaults[name])
+        was = list(was) if isinstance(was, tuple) else was
+        now = list(value) if isinstance(value, tuple) else value
+        if was != now:
+            raise ConfigError(
+                f"{name} is {now!r}, and {what} were made with {was!r}: give the same, or another {other}"
+            )
 
 
 def configure(model: Classifier, changes: Mapping[str, Any]) -> None:

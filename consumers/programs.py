@@ -23,7 +23,7 @@ from consumers.formats import parse_one
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
 from consumers.loop import Loop, Sinks, SnapshotPolicy
-from consumers.models import configure, new_model, scoring
+from consumers.models import check_same, configure, given_scoring, new_model
 from consumers.named import decision_rule, named_label
 from consumers.outputs import FileSink, StandardSink, check_output
 from consumers.records import Batch, Position, Sink
@@ -33,8 +33,6 @@ from consumers.snapshots import SnapshotFolder, read_snapshot
 from consumers.state import State
 from streamnb.classifier import Classifier
 from streamnb.explain import Explanation
-
-_SOURCES = {"prior": {"prior", "priors"}}  # settings that make up one of the model
 
 
 def run(config: Config, console: Console, *, emit: bool, keep: bool) -> State:
@@ -60,7 +58,8 @@ def run(config: Config, console: Console, *, emit: bool, keep: bool) -> State:
             found = store.newest(State.from_bytes, console.print)
             if found is not None:
                 state, recorded, lengths = found
-                _check_same(config, recorded)
+                what = f"the snapshots in {config.snapshots}"
+                check_same(config, recorded, what=what, other="folder for snapshots")
         state = state or State(new_model(config))
         _loop(config, state, console, lengths, learn=True, emit=emit, bury=keep, store=store)
     return state
@@ -79,8 +78,7 @@ def predict(config: Config, console: Console, path: str, given: set[str]) -> Sta
     loaded, recorded, _ = read_snapshot(path, State.from_bytes, console.print)
     state = State(loaded.model)
     config = with_recorded(config, recorded, given)
-    changes = scoring(config)
-    configure(state.model, {name: changes[name] for name in changes if given & _SOURCES.get(name, {name})})
+    configure(state.model, given_scoring(config, given))
     _loop(config, state, console, {}, learn=False, emit=True, bury=True, store=None)
     return state
 
@@ -117,20 +115,6 @@ def with_recorded(config: Config, recorded: Mapping[str, Any], given: Collection
     return msgspec.structs.replace(config, **known)
 
 
-def _check_same(config: Config, recorded: dict[str, Any]) -> None:
-    """Raise ConfigError where a snapshot was made under other settings."""
-    defaults = {**Config().state_settings(), "model": "naive"}  # the only one that there was before it was a setting
-    for name, value in config.state_settings().items():
-        was = recorded.get(name, defaults[name])
-        was = list(was) if isinstance(was, tuple) else was
-        now = list(value) if isinstance(value, tuple) else value
-        if was != now:
-            raise ConfigError(
-                f"{name} is {now!r}, and the snapshots in {config.snapshots} were made with {was!r}: "
-                "give the same, or another folder for snapshots"
-            )
-
-
 def _loop(
     config: Config,
     state: State,
@@ -154,7 +138,7 @@ def _loop(
     if STANDARD in config.inputs and sys.stdin and sys.stdin.isatty():
         console.print("reading standard input; Ctrl-D ends it")
     with ExitStack() as stack:
-        stack.enter_context(_few_collections())
+        stack.enter_context(few_collections())
         if store is not None:
             store.make()
         predictions, dead_letters, drift = (
@@ -170,7 +154,7 @@ def _loop(
             policy=SnapshotPolicy(config.snapshot_records, config.snapshot_seconds),
             clock=time.monotonic,
             tell=partial(tell_alarm, console),
-            watch=stack.enter_context(Watch(console, state, time.monotonic)),
+            watch=stack.enter_context(Watch(console, lambda: [state], time.monotonic)),
             interrupts=stack.enter_context(Interrupts()),
         ).run(source)
 
@@ -209,7 +193,7 @@ def check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) -> 
 
 
 @contextmanager
-def _few_collections() -> Iterator[None]:
+def few_collections() -> Iterator[None]:
     """Keep Python's collector from going through all that lives, again and again, for events that hold no cycles.
 
     Left alone it takes a third of the time of a run, most of it for the modules that were imported.

@@ -43,7 +43,8 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     event was read; `learned` how many events the model had learned; `reasons`, where they are asked for, the largest
     shares of the log odds of the label against the next best, each a feature, a value (or token) and the share;
     `decision`, where decisions are asked for, what to decide, null to abstain (or where `label` is null as well:
-    without an answer there is nothing to decide on).
+    without an answer there is nothing to decide on); `states`, where the model is folded from the states of several
+    shards, which these were, as SHARD:NUMBER with spaces between.
     """
 
     id: Any
@@ -55,6 +56,7 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     learned: int
     reasons: Sequence[tuple[FeatureName, Any, float]] | msgspec.UnsetType = msgspec.UNSET
     decision: Label | msgspec.UnsetType | None = msgspec.UNSET
+    states: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Alarm(msgspec.Struct, frozen=True, gc=False):
@@ -94,7 +96,8 @@ class Batch:
     """Some records of one partition, in order.
 
     `events` were read at the `offsets`, and their bytes are `raw`; `dead` are the records that are no events;
-    `position` is where to read on after all of them. In `cells` every value is text, as in CSV.
+    `position` is where to read on after all of them. In `cells` every value is text, as in CSV. `tombstones` counts
+    the messages without a value, which are passed over.
     """
 
     position: Position
@@ -103,6 +106,8 @@ class Batch:
     raw: list[bytes]
     dead: list[DeadLetter] = field(default_factory=list)
     cells: bool = False
+    tombstones: int = 0
+    late: bool = False
 
 
 class Source(Protocol):

@@ -4,7 +4,7 @@ Law: nothing is skipped without its count and its reason standing here.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from rich.console import Console
@@ -38,7 +38,7 @@ def summary(state: State) -> dict[str, Any]:
         "learned": state.model.learned,
         "measured": measures.measured,
         "unanswered": measures.unanswered,
-        "unpredicted": tally.records - tally.dead.total() - tally.predicted,
+        "unpredicted": tally.records - tally.tombstones - tally.dead.total() - tally.predicted,
         "compared": measures.compared,
         "binned": measures.binned,
         "accuracy": _number(measures.accuracy),
@@ -60,6 +60,8 @@ def summary(state: State) -> dict[str, Any]:
         "dead_letters": [{"reason": reason, "records": count} for reason, count in tally.dead.most_common()],
         "bad_values": [{"feature": name, "values": count} for name, count in tally.bad_values.most_common()],
         "drifts": tally.drifts,
+        "tombstones": tally.tombstones,
+        "lost": tally.lost,
         **decided,
     }
 
@@ -126,6 +128,10 @@ def show_report(console: Console, report: dict[str, Any], label: str) -> None:
         console.print(f"dead letters, {each['reason']}: {each['records']:,}")
     for each in report["bad_values"]:
         console.print(f"bad values of {printable(each['feature'])}, left out: {each['values']:,}")
+    if report["tombstones"]:
+        console.print(f"messages without a value, passed over: {report['tombstones']:,}")
+    if report["lost"]:
+        console.print(f"offsets passed over, which were no longer retained: {report['lost']:,}")
     if report["drifts"]:
         console.print(f"drifts, at which what was learned came to hold less well: {report['drifts']:,}")
     if report["records"] and buried == report["records"]:
@@ -188,15 +194,17 @@ class Watch:
 
     Parameters
     ----------
+    states
+        Returns what is known by now, of each part that is read.
     clock
         Seconds, from any start.
     """
 
-    def __init__(self, console: Console, state: State, clock: Callable[[], float]) -> None:
-        self._state = state
+    def __init__(self, console: Console, states: Callable[[], Sequence[State]], clock: Callable[[], float]) -> None:
+        self._states = states
         self._clock = clock
         self._start = clock()
-        self._before = state.tally.records
+        self._before = sum(state.tally.records for state in states())
         self._progress = (
             Progress(TextColumn("{task.description}", markup=False), console=console) if console.is_terminal else None
         )
@@ -215,11 +223,13 @@ class Watch:
         """Show the state of things."""
         if self._progress is None or self._task is None:
             return
-        tally, measures = self._state.tally, self._state.measures
+        states = self._states()
+        records = sum(state.tally.records for state in states)
+        measured = [state.measures for state in states if state.measures.measured]
+        right = sum(measures.accuracy * measures.measured for measures in measured)
+        accuracy = f"{right / sum(measures.measured for measures in measured):.2%}" if measured else "-"
         seconds = max(self._clock() - self._start, 1e-9)
-        rate = (tally.records - self._before) / seconds
-        accuracy = f"{measures.accuracy:.2%}" if measures.measured else "-"
-        text = f"{tally.records:,} records, {rate:,.0f} a second, accuracy {accuracy}"
+        text = f"{records:,} records, {(records - self._before) / seconds:,.0f} a second, accuracy {accuracy}"
         self._progress.update(self._task, description=text)
 
 

@@ -34,6 +34,8 @@ class Outcome(NamedTuple):
 class Shard:
     """Takes batches all the way, and brings its state forward.
 
+    `stamp` tells what the model is a fold of, for predictions to say so; None for a model that is the shard's own.
+
     Parameters
     ----------
     state
@@ -64,6 +66,7 @@ class Shard:
         rule: DecisionRule | None = None,
     ) -> None:
         self.state = state
+        self.stamp: str | None = None
         self._fields = fields
         self._learn = learn
         self._emit = emit
@@ -78,7 +81,8 @@ class Shard:
     def take(self, batch: Batch) -> Outcome:
         """Take one batch all the way."""
         state = self.state
-        state.tally.records += len(batch.events) + len(batch.dead)
+        state.tally.records += len(batch.events) + len(batch.dead) + batch.tombstones
+        state.tally.tombstones += batch.tombstones
         taken = take(self._fields, batch)
         if self._explain or not self._learn or taken.weights is not None:
             # What learns does not see every label, or not before it has learned something.
@@ -106,7 +110,8 @@ class Shard:
         decisions = self._decide(probabilities, chosen, taken)
         if self._emit:
             to_learn = self._to_learn(taken)
-            without = [repeat(UNSET)] if decisions else []
+            unset = [repeat(UNSET)]
+            stamps = [] if self.stamp is None else [repeat(self.stamp)]
             answers = [*state.model.classes, None]  # the last for -1: no answer
             columns = (
                 taken.ids,
@@ -116,8 +121,9 @@ class Shard:
                 repeat(batch.position.partition),
                 batch.offsets,
                 _learned_before(to_learn, learned),
-                *(reasons or without),
-                *decisions,
+                *(reasons or (unset if decisions or stamps else [])),
+                *(decisions or (unset if stamps else [])),
+                *stamps,
             )
             outcome.predictions.extend(map(Prediction, *columns))
         state.tally.predicted += len(chosen) - chosen.count(-1)

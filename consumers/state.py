@@ -4,7 +4,7 @@ Law: the bytes tell nothing of when or how a run went, only of what was read: tw
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,8 @@ class Tally:
     dead: Counter[str] = field(default_factory=Counter)
     bad_values: Counter[str | int] = field(default_factory=Counter)
     drifts: int = 0
+    tombstones: int = 0
+    lost: int = 0
 
     def add(self, other: "Tally") -> None:
         """Add the counts of another part of the stream."""
@@ -32,6 +34,8 @@ class Tally:
         self.dead.update(other.dead)
         self.bad_values.update(other.bad_values)
         self.drifts += other.drifts
+        self.tombstones += other.tombstones
+        self.lost += other.lost
 
     def to_state(self) -> dict[str, Any]:
         """Return the counts as plain values."""
@@ -41,6 +45,8 @@ class Tally:
             "dead": sorted(self.dead.items()),
             "bad_values": sorted(self.bad_values.items(), key=repr),
             "drifts": self.drifts,
+            "tombstones": self.tombstones,
+            "lost": self.lost,
         }
 
     @classmethod
@@ -52,6 +58,8 @@ class Tally:
             Counter(dict(state["dead"])),
             Counter(dict(state["bad_values"])),
             int(state.get("drifts", 0)),
+            int(state.get("tombstones", 0)),
+            int(state.get("lost", 0)),
         )
 
 
@@ -66,8 +74,10 @@ class State:
     decisions: DecisionMeasures | None = None  # where none were ever asked for
     drift: DriftDetector = field(default_factory=DriftDetector)
 
-    def merge_decisions(self, other: "State") -> None:
-        """Add the measures of the decisions of another part of the stream, if it has any."""
+    def merge_counts(self, other: "State") -> None:
+        """Add the measures and counts of another part of the stream; the models stay what they are."""
+        self.measures.merge(other.measures)
+        self.tally.add(other.tally)
         if other.decisions is not None:
             self.decisions = self.decisions or DecisionMeasures()
             self.decisions.merge(other.decisions)
@@ -105,3 +115,15 @@ class State:
             return state, dict(plain["config"]), dict(plain["lengths"])
         except (KeyError, TypeError, ValueError) as error:
             raise snapshot.DamagedSnapshotError(f"its content is not that of a run ({error!r})") from error
+
+
+def folded(states: Sequence[State]) -> State:
+    """Return all that the parts of a stream know in one, part after part; the parts stay as they are.
+
+    Raises ValueError for models that do not go together.
+    """
+    first = states[0]
+    whole = State(first.model.merge([state.model for state in states]))
+    for state in states:
+        whole.merge_counts(state)
+    return whole

@@ -21,7 +21,8 @@ import orjson
 from rich.console import Console
 
 from consumers import files, outputs, programs
-from consumers.config import Config, check
+from consumers.config import Config
+from consumers.settings import check
 from streamnb import drift
 
 STEPS = (

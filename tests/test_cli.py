@@ -17,8 +17,9 @@ import orjson
 import pytest
 
 from consumers.cli import cli
-from consumers.config import settings
+from consumers.kafka.settings import KafkaSettings
 from consumers.loop import SnapshotPolicy
+from consumers.settings import settings
 from consumers.snapshots import SnapshotFolder
 from streamnb import NaiveBayes, load, save, snapshot
 from streamnb.snapshot import VERSION
@@ -196,7 +197,7 @@ def test_inspect_shows_what_is_in_a_snapshot(command):
 
 def test_config_prints_every_setting_as_toml_that_runs(command, tmp_path):
     shown = command("config").out
-    assert len(shown.splitlines()) == len(settings())
+    assert len(shown.splitlines()) == len(settings()) + len(["", "[kafka]"]) + len(settings(KafkaSettings))
     (tmp_path / "config.toml").write_text(shown)
     assert command("config", "--config", "config.toml").out == shown
     assert command("evaluate", "--config", "config.toml", "events.jsonl").status == 0
@@ -211,7 +212,7 @@ def test_flags_go_before_the_file(command, tmp_path):
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
-        ("labels = 'y'", "labels is no setting: the settings are inputs, format, label"),
+        ("lable = 'y'", "lable is no setting: the settings are inputs, format, label"),
         ("smoothing = -1", "smoothing is -1: it must be a number"),
         ("smoothing = 'much'", "smoothing is 'much': it must be a number"),
         ("keep_snapshots = 0", "keep_snapshots is 0: it must be a whole number"),

@@ -13,8 +13,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from river import linear_model
 
-from consumers.config import check
 from consumers.named import decision_rule
+from consumers.settings import check
 from streamnb import DecisionMeasures, DecisionRule, NaiveBayes, snapshot
 from streamnb.labels import Labels
 from tests.command import json_lines, predictions, streamnb

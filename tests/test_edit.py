@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console
 
 from consumers import edit
-from consumers.config import check
+from consumers.settings import check
 from consumers.snapshots import SnapshotFolder
 from consumers.state import State
 from streamnb import NaiveBayes, load, save

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from consumers import files, programs
-from consumers.config import check
 from consumers.fields import Fields, as_time, as_weight
 from consumers.interrupts import Interrupts
 from consumers.loop import Loop, Sinks, SnapshotPolicy
+from consumers.settings import check
 from consumers.shard import Shard
 from consumers.state import State
 from streamnb import NaiveBayes, load, save

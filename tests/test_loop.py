@@ -189,6 +189,7 @@ def test_a_prediction_has_the_keys_that_are_told():
         "learned",
         "reasons",
         "decision",
+        "states",
     )
 
 

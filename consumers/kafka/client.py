@@ -81,6 +81,10 @@ class GapError(Exception):
         self.first = first
 
 
+class UnreachableError(BrokerError):
+    """No broker answers; it may later."""
+
+
 class TopicMissingError(BrokerError):
     """A topic that is not there."""
 
@@ -135,6 +139,10 @@ class Reader(Protocol):
         """
         ...
 
+    def position(self, place: Place) -> int:
+        """Return the next offset to be read of a partition; marks of transactions are passed over."""
+        ...
+
     def membership(self) -> Any:
         """Return what tells the broker which member this is, as of the last poll: it goes with a commit."""
         ...
@@ -168,15 +176,11 @@ class Writer(Protocol):
         """
         ...
 
-    def commit(self, positions: Mapping[Place, int], note: str, membership: Any) -> None:
+    def commit(self, positions: Mapping[Place, Committed], membership: Any) -> None:
         """Commit all that was sent, together with the offsets that a group has read up to, and a note with each.
 
         Raises TransactionLostError, FencedError if the member or the producer has been replaced.
         """
-        ...
-
-    def commit_alone(self) -> None:
-        """Commit all that was sent, with no offsets."""
         ...
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ Law: a message says what happened, to whom and where, and what to do; it never h
 """
 
 from consumers.errors import BrokerError
-from consumers.kafka.client import NotAllowedError
+from consumers.kafka.client import NotAllowedError, UnreachableError
 from consumers.kafka.security import user
 from consumers.kafka.settings import KafkaSettings
 
@@ -21,10 +21,10 @@ def addresses(settings: KafkaSettings) -> str:
     return ", ".join(settings.brokers)
 
 
-def unreachable(settings: KafkaSettings, seconds: float, reason: str) -> BrokerError:
+def unreachable(settings: KafkaSettings, seconds: float, reason: str) -> UnreachableError:
     """Return the error of brokers that have not answered for so many seconds; `reason` is the last word heard."""
     heard = f" ({reason})" if reason else ""
-    return BrokerError(
+    return UnreachableError(
         f"no broker answered at {addresses(settings)} for {seconds:g} s{heard}: "
         "is it running, and are brokers and security_protocol right?"
     )

@@ -32,6 +32,13 @@ class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             description="The name that workers which share a model share: their consumer group.",
         ),
     ] = "streamnb"
+    group: Annotated[
+        str,
+        Meta(
+            pattern=r"^[a-zA-Z0-9._-]{0,100}$",
+            description="The consumer group; empty: APPLICATION, and for predict APPLICATION-predict.",
+        ),
+    ] = ""
     worker: Annotated[
         str,
         Meta(

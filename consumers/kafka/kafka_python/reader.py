@@ -86,6 +86,10 @@ class KafkaPythonReader:
                 found[place] = Committed(offset.offset, offset.metadata or "")
         return found
 
+    def position(self, place: Place) -> int:
+        """Return the next offset to be read of a partition; marks of transactions are passed over."""
+        return self._consumer.positions()[as_partition(place)]
+
     def membership(self) -> Any:
         """Return what tells the broker which member this is, as of the last poll: it goes with a commit."""
         return self._membership

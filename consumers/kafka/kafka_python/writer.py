@@ -11,7 +11,15 @@ from kafka import errors
 from kafka.structs import OffsetAndMetadata
 
 from consumers.kafka import failures
-from consumers.kafka.client import FencedError, Headers, Place, TooLargeError, TopicMissingError, TransactionLostError
+from consumers.kafka.client import (
+    Committed,
+    FencedError,
+    Headers,
+    Place,
+    TooLargeError,
+    TopicMissingError,
+    TransactionLostError,
+)
 from consumers.kafka.kafka_python.admin import KafkaPythonAdmin
 from consumers.kafka.kafka_python.library import CLOSE_SECONDS, LAST_WORD, Producer
 from consumers.kafka.kafka_python.words import FENCED, TOO_LARGE, as_partition, reason, refused
@@ -81,9 +89,9 @@ class KafkaPythonWriter:
         except ValueError as error:  # what kafka-python makes of a partition that it does not know
             raise TransactionLostError(f"writing to {topic}, partition {partition}: {error}") from error
 
-    def commit(self, positions: Mapping[Place, int], note: str, membership: Any) -> None:
+    def commit(self, positions: Mapping[Place, Committed], membership: Any) -> None:
         """Commit all that was sent, together with the offsets that a group has read up to, and a note with each."""
-        offsets = {as_partition(place): OffsetAndMetadata(offset, note, -1) for place, offset in positions.items()}
+        offsets = {as_partition(place): OffsetAndMetadata(*held, -1) for place, held in positions.items()}
         try:
             if offsets:
                 self._producer.add_offsets(offsets, membership, self._settings.transaction_seconds)
@@ -91,10 +99,6 @@ class KafkaPythonWriter:
             self._producer.commit(self._settings.transaction_seconds)
         except errors.KafkaError as error:
             raise self._lost(error, "committing", getattr(membership, "group_id", "")) from error
-
-    def commit_alone(self) -> None:
-        """Commit all that was sent, with no offsets."""
-        self.commit({}, "", None)
 
     def close(self) -> None:
         """Close; what was not committed is aborted."""

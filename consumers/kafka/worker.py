@@ -1,0 +1,193 @@
+"""A worker: reads what it owns, takes it, and commits it, transaction by transaction.
+
+Law: what a transaction writes, and the offsets that it read up to, are there together or not at all. After a
+transaction that was lost nothing of it is left in memory either: shards are restored from what was committed.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from consumers.errors import BrokerError, InterruptedRunError
+from consumers.interrupts import Interrupts
+from consumers.kafka.client import (
+    Admin,
+    Client,
+    FencedError,
+    GapError,
+    Messages,
+    Place,
+    Polled,
+    Reader,
+    TransactionLostError,
+    UnreachableError,
+    Writer,
+)
+from consumers.kafka.messages import Outputs
+from consumers.kafka.settings import KafkaSettings
+from consumers.kafka.shards import Say, Shards
+
+
+class Worker:
+    """A member of the group of an application.
+
+    Parameters
+    ----------
+    client, admin, kafka
+        Kafka, and its settings.
+    group
+        The consumer group.
+    name
+        The name of the worker in its transactions; unlike every other.
+    topics
+        What it reads; the partitions of one number, of all of them, make a shard.
+    shards
+        What it does with them.
+    outputs
+        Where it sends what comes of them.
+    interrupts
+        Where signals wait for the end of a transaction.
+    watch
+        Called after each transaction, and now and then while nothing comes.
+    say
+        Told, in a sentence, of what is worth knowing.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        admin: Admin,
+        kafka: KafkaSettings,
+        *,
+        group: str,
+        name: str,
+        topics: tuple[str, ...],
+        shards: Shards,
+        outputs: Outputs,
+        interrupts: Interrupts,
+        watch: Callable[[], None],
+        say: Say,
+    ) -> None:
+        self._client = client
+        self._admin = admin
+        self._kafka = kafka
+        self._group = group
+        self._name = name
+        self._topics = topics
+        self._shards = shards
+        self._outputs = outputs
+        self._interrupts = interrupts
+        self._watch = watch
+        self._say = say
+        self._owned: set[Place] = set()
+        self._ends: dict[Place, int] = {}
+        self._reader: Reader
+        self._writer: Writer
+
+    def run(self) -> None:
+        """Work until a signal, or to the end if the settings say so; what was read is saved then.
+
+        Raises InterruptedRunError, and BrokerError for what only people can mend.
+        """
+        self._writer = self._client.writer(self._name)
+        self._reader = self._client.reader(self._group, self._topics, self._kafka.worker, self._kafka.headers)
+        try:
+            while not self._finished():
+                self._interrupts.check()
+                self._round()
+                self._watch()
+            self._save()
+        except InterruptedRunError:
+            self._save()
+            raise
+        finally:
+            self._writer.close()
+            self._reader.close()
+
+    def _round(self) -> None:
+        """Poll once, and take in one transaction what that brings."""
+        try:
+            polled = self._polled()
+            self._change(polled)
+            if polled.messages or self._shards.fresh:
+                self._transact(polled.messages)
+        except TransactionLostError as lost:
+            self._start_over(str(lost))
+
+    def _polled(self) -> Polled:
+        try:
+            return self._reader.poll(self._kafka.commit_seconds)
+        except GapError as gap:
+            self._shards.pass_over(gap)
+            self._reader.start({gap.place: gap.first})
+            return Polled([], set(), set())
+        except FencedError as fenced:
+            raise BrokerError(self._who_fenced()) from fenced
+
+    def _change(self, polled: Polled) -> None:
+        """Give up what was taken from this worker, and take over what was given to it."""
+        self._owned -= polled.taken
+        self._owned |= polled.given
+        if polled.given or polled.messages:  # what was taken may come back until then
+            self._shards.keep_only({place.partition for place in self._owned})
+        self._take_over(polled.given)
+
+    def _take_over(self, places: Iterable[Place]) -> None:
+        """Take over the shards that some partitions belong to, and read on in them."""
+        for number in sorted({place.partition for place in places}):
+            whole = [Place(topic, number) for topic in self._topics]
+            if missing := [place for place in whole if place not in self._owned]:
+                raise BrokerError(
+                    f"partition {number} of {missing[0].topic} is not there, or went to another worker: topics that "
+                    f"are read together ({', '.join(self._topics)}) need as many partitions each "
+                    "(streamnb topics create)"
+                )
+            positions = self._shards.take_over(number, self._reader.committed(whole))
+            if self._kafka.until == "end":
+                self._ends.update(
+                    {place: end for place, end in self._admin.ends(whole).items() if place not in self._ends}
+                )
+            self._reader.start(positions)
+
+    def _transact(self, polled: list[Messages], *, all_states: bool = False) -> None:
+        """Take messages, and commit what comes of them."""
+        self._writer.begin()
+        for messages in polled:
+            outcome = self._shards.take(messages)
+            self._outputs.send(self._writer, messages, outcome)
+        positions = self._shards.finish(self._writer, all_states=all_states)
+        self._writer.commit(positions, self._reader.membership())
+
+    def _start_over(self, why: str) -> None:
+        """Forget all that was not committed, and restore what is owned from what was; while no broker answers, wait."""
+        self._say(f"a transaction was lost ({why}): restoring what was committed")
+        self._writer.close()
+        while True:
+            self._shards.keep_only(set())
+            try:
+                self._writer = self._client.writer(self._name)
+                self._take_over(set(self._owned))
+            except UnreachableError as error:
+                self._say(f"{error}; trying again")
+                self._interrupts.check()
+            else:
+                return
+
+    def _finished(self) -> bool:
+        """Tell whether all that is owned has been read up to the end that it had when it was taken over."""
+        if self._kafka.until == "forever" or not self._owned or self._shards.fresh:
+            return False
+        return all(self._reader.position(place) >= self._ends[place] for place in self._owned)
+
+    def _save(self) -> None:
+        """Save the states of all shards, so that whoever takes them over has nothing to take again."""
+        with suppress(TransactionLostError):  # what was committed before is safe
+            self._transact([], all_states=True)
+
+    def _who_fenced(self) -> str:
+        """Say who has taken over the name of this worker."""
+        members = [member for member in self._admin.members(self._group) if member.name == self._kafka.worker]
+        by = f"another process at {members[0].host}" if members else "another process"
+        return (
+            f"worker {self._kafka.worker} of {self._group} has been taken over by {by}, which has the same name: "
+            "stop one of them, or give each a --worker of its own"
+        )
