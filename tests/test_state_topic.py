@@ -9,7 +9,9 @@ from consumers.kafka.client import Messages, Place
 from consumers.kafka.state_topic import Assembler, journal_record, records_of
 
 LIMIT = 1_100  # bytes of a message: chunks of a few dozen bytes
-STATES = st.lists(st.binary(min_size=1, max_size=400), min_size=1, max_size=7)
+STATES = st.lists(
+    st.builds(lambda byte, size: bytes([byte]) * size, st.integers(0, 255), st.integers(1, 400)), min_size=1
+)
 
 
 def written(states, application="app"):
