@@ -1,9 +1,13 @@
 """The Kafka that the other tests stand on is a real one: it keeps, hides and forgets as Kafka does."""
 
 import pytest
+from confluent_kafka import KafkaError
+from confluent_kafka.admin import AdminClient
 from kafka import KafkaProducer
 
-from tests.broker import Message, make_topic, read_all, write_all
+from tests.broker import Broker, BrokerError, Message, jars, make_topic, read_all, until, write_all
+from tests.broker.clusters import unavailable
+from tests.broker.secure import MECHANISMS
 
 
 def values(address, topic, **how):
@@ -64,3 +68,92 @@ def test_a_killed_broker_keeps_what_it_had(broker):
     broker.start()
     assert broker.address == address
     assert values(address, topic) == [b"a", b"b"]
+
+
+def test_a_topic_is_compacted_while_a_test_waits(kafka):
+    topic = make_topic(kafka.address, cleanup_policy="compact", min_cleanable_dirty_ratio=0.01, segment_ms=100)
+    write_all(kafka.address, topic, [Message(value, b"k") for value in (b"old", b"new")])
+
+    def compacted():
+        write_all(kafka.address, topic, [Message(b"", b"to begin another segment")])
+        return b"old" not in values(kafka.address, topic)
+
+    until(compacted, "the old message of a key goes")
+    assert b"new" in values(kafka.address, topic)
+
+
+def test_a_broker_that_does_not_come_up_says_why(kafka_jars, tmp_path):
+    with pytest.raises(BrokerError, match="nonsense"):
+        Broker(kafka_jars, tmp_path, {"process.roles": "nonsense"}).start()
+
+
+def test_a_broker_that_ends_as_it_starts_says_why(secure_broker, tmp_path):
+    taken = {"listeners": f"PLAINTEXT://{secure_broker.address},CONTROLLER://{secure_broker.mutual_address}"}
+    with pytest.raises(BrokerError, match="Address already in use"):
+        Broker(secure_broker.jars, tmp_path, taken).start()
+
+
+def login(broker, mechanism, password):
+    return {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": mechanism,
+        "sasl.username": broker.user,
+        "sasl.password": password,
+        "ssl.ca.location": str(broker.authority),
+    }
+
+
+def mutual(broker):
+    return {"security.protocol": "SSL", "ssl.ca.location": str(broker.authority)}
+
+
+def certified(broker):
+    return {"ssl.certificate.location": str(broker.certificate), "ssl.key.location": str(broker.key)}
+
+
+def assert_refused(code, address, settings):
+    codes = []
+    settings = {"bootstrap.servers": address, "log_level": 0, "error_cb": lambda e: codes.append(e.code()), **settings}
+    client = AdminClient(settings)
+    until(lambda: client.poll(0.1) or code in codes, f"refused for {code}")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_who_knows_the_password_is_let_in(secure_broker, mechanism):
+    topic = make_topic(secure_broker.address)
+    write_all(secure_broker.password_address, topic, [b"a"], **login(secure_broker, mechanism, secure_broker.password))
+    assert values(secure_broker.address, topic) == [b"a"]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_who_does_not_know_the_password_is_refused(secure_broker, mechanism):
+    settings = login(secure_broker, mechanism, "guessed")
+    assert_refused(KafkaError._AUTHENTICATION, secure_broker.password_address, settings)
+
+
+def test_who_has_a_certificate_is_let_in_and_who_has_none_is_refused(secure_broker):
+    topic, address = make_topic(secure_broker.address), secure_broker.mutual_address
+    write_all(address, topic, [b"a"], **mutual(secure_broker), **certified(secure_broker))
+    assert values(secure_broker.address, topic) == [b"a"]
+    assert_refused(KafkaError._SSL, address, mutual(secure_broker))
+
+
+def test_who_does_not_trust_the_authority_does_not_connect(secure_broker):
+    settings = {
+        **login(secure_broker, "PLAIN", secure_broker.password),
+        "ssl.ca.location": str(secure_broker.certificate),
+    }
+    assert_refused(KafkaError._SSL, secure_broker.password_address, settings)
+
+
+def test_without_java_it_is_said_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(jars.UnavailableError, match="install Java 17 or later and Maven"):
+        jars.fetch()
+
+
+@pytest.mark.parametrize(("required", "outcome"), [("0", pytest.skip.Exception), ("1", pytest.fail.Exception)])
+def test_without_kafka_tests_skip_and_where_it_is_required_they_fail(monkeypatch, required, outcome):
+    monkeypatch.setenv("STREAMNB_REQUIRE_KAFKA", required)
+    with pytest.raises(outcome, match="install"):
+        unavailable("install Java")

@@ -59,11 +59,11 @@ def in_docker() -> Iterator[Cluster]:
 
     The port is the same inside and outside, so that the broker can tell its clients where it is before it is there.
     """
-    from testcontainers.core.container import DockerContainer  # noqa: PLC0415  it looks for an engine when imported
+    from testcontainers.core.container import DockerContainer  # noqa: PLC0415  of use only where there is Docker
 
     port = free_port()
     container = DockerContainer(f"apache/kafka:{VERSION}").with_bind_ports(port, port)
-    address = f"{container.get_container_host_ip()}:{port}"
+    address = f"{container.get_docker_client().host()}:{port}"
     places = {
         "listeners": f"PLAINTEXT://:{port},CONTROLLER://:9093",
         "advertised.listeners": f"PLAINTEXT://{address}",
@@ -72,5 +72,9 @@ def in_docker() -> Iterator[Cluster]:
     for name, value in {**PROPERTIES, **places}.items():
         container.with_env("KAFKA_" + name.replace(".", "_").upper(), value)
     with container:
-        until(lambda: answers(address), f"Kafka in Docker answers at {address}")
+        try:
+            until(lambda: answers(address), f"Kafka in Docker answers at {address}")
+        except TimeoutError as error:
+            error.add_note(b"".join(container.get_logs()).decode(errors="replace")[-4000:])
+            raise
         yield Cluster(address)

@@ -1,6 +1,7 @@
-"""The fixtures `kafka`, the cluster that tests share, and `broker`, one of a test's own."""
+"""The fixtures `kafka`, the cluster that tests share; `broker`, of a test's own; `secure_broker`, with passwords."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import count
@@ -10,6 +11,7 @@ import pytest
 
 from tests.broker import jars
 from tests.broker.clusters import Cluster, engine_answers, in_docker, unavailable
+from tests.broker.secure import SecureBroker
 from tests.broker.server import Broker
 
 MakeBroker = Callable[..., Broker]
@@ -55,3 +57,12 @@ def make_broker(kafka_jars: Path, tmp_path: Path) -> Iterator[MakeBroker]:
 def broker(make_broker: MakeBroker) -> Broker:
     """Return a broker of the test's own: to be killed, frozen, started again."""
     return make_broker()
+
+
+@pytest.fixture(scope="session")
+def secure_broker(kafka_jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureBroker]:
+    """Yield a broker that asks for a password or a certificate; all tests share it."""
+    if shutil.which("openssl") is None:
+        unavailable("certificates for Kafka cannot be made here: install OpenSSL 3")
+    with SecureBroker(kafka_jars, tmp_path_factory.mktemp("secure")) as broker:
+        yield broker

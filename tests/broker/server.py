@@ -21,8 +21,8 @@ PROPERTIES = {
     "controller.listener.names": "CONTROLLER",
     "inter.broker.listener.name": "PLAINTEXT",
     "auto.create.topics.enable": "false",
-    "broker.heartbeat.interval.ms": "100",
-    "broker.session.timeout.ms": "1000",  # so long is a killed one kept from coming back
+    "broker.heartbeat.interval.ms": "500",  # how long the controller has for an answer as well
+    "broker.session.timeout.ms": "2000",  # how long a killed one is kept from coming back
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "500",
     "log.cleaner.backoff.ms": "100",
@@ -40,6 +40,7 @@ PROPERTIES = {
 
 _CLUSTER = "c3RyZWFtbmItdGVzdHMtMQ"  # the id of every cluster of ours: 16 bytes in base 64
 _JAVA = ("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")  # starts in half the time
+_LOGGING = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true")
 
 
 class BrokerError(Exception):
@@ -73,7 +74,7 @@ class Broker:
     ) -> None:
         self.folder = folder
         self.log = folder / "broker.log"
-        self._jars = jars
+        self.jars = jars
         self._format_options = format_options
         self._addresses: dict[str, str] = {}
         for name in (*listeners, "CONTROLLER"):
@@ -164,7 +165,7 @@ class Broker:
         self.stop()
 
     def _java(self) -> list[str]:
-        return [*_JAVA, "-cp", f"{self._jars}/*"]
+        return [*_JAVA, *_LOGGING, "-cp", f"{self.jars}/*"]
 
     def _format(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
