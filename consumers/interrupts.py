@@ -1,6 +1,7 @@
 """SIGINT and SIGTERM, kept from cutting a batch in two.
 
-Law: a signal is heeded between two batches, of which there is one now and then also while nothing comes.
+Law: a signal is heeded between two batches, of which there is one now and then also while nothing comes; a second one at
+once, for which nothing is saved, and what was saved before holds.
 """
 
 import signal
@@ -11,7 +12,7 @@ from consumers.errors import InterruptedRunError
 
 
 class Interrupts:
-    """While it is entered, takes SIGINT and SIGTERM and keeps them until they are asked for."""
+    """While it is entered, takes the first SIGINT and SIGTERM and keeps them until they are asked for."""
 
     def __init__(self) -> None:
         self._pending: int | None = None
@@ -31,3 +32,4 @@ class Interrupts:
 
     def _take(self, number: int, _: FrameType | None) -> None:
         self._pending = number
+        signal.signal(number, self._before[number])

@@ -1,6 +1,7 @@
 """The loop against what its parts give alone: river's evaluation, one event at a time, any cut between batches."""
 
 import json
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from river import datasets, dummy, evaluate, metrics
 
 from consumers.alarms import Alarms
-from consumers.errors import FileError
+from consumers.errors import FileError, InterruptedRunError
 from consumers.fields import Fields
 from consumers.interrupts import Interrupts
 from consumers.loop import Loop, Sinks, SnapshotPolicy
@@ -233,3 +234,21 @@ def test_evaluate_on_elec_gives_what_rivers_own_evaluation_gives(tmp_path, capfd
     assert report["accuracy"] == pytest.approx(metric[0].get(), rel=1e-12)
     loss = metric[1].get() + 34.538776394910684 / report["measured"]
     assert report["log_loss"] == pytest.approx(loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_for_the_end_of_a_batch_and_a_second_one_does_not(number):
+    def hurry(*_: object) -> None:
+        raise TimeoutError("at once")
+
+    before = signal.signal(number, hurry)
+    try:
+        with Interrupts() as interrupts:
+            signal.raise_signal(number)
+            with pytest.raises(InterruptedRunError):
+                interrupts.check()
+            with pytest.raises(TimeoutError, match="at once"):
+                signal.raise_signal(number)
+        assert signal.getsignal(number) is hurry
+    finally:
+        signal.signal(number, before)
