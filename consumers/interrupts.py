@@ -1,7 +1,7 @@
 """SIGINT and SIGTERM, kept from cutting a batch in two.
 
-Law: a signal is heeded between two batches, of which there is one now and then also while nothing comes; a second one at
-once, for which nothing is saved, and what was saved before holds.
+Law: a signal is heeded between two batches, of which there is one now and then also while nothing comes; a second one
+at once, for which nothing is saved, and what was saved before holds.
 """
 
 import signal
