@@ -19,6 +19,7 @@ from consumers.kafka.state_topic import Manifest, Stored, journal_record, record
 from consumers.loop import SnapshotPolicy
 from consumers.shard import Outcome, Shard
 from consumers.state import State
+from streamnb.snapshot import SnapshotError
 
 
 @dataclass
@@ -98,11 +99,10 @@ class Learning:
         """Make a shard be as it was when these offsets were committed; return where to read on. Raises BrokerError."""
         offsets = {place: held.offset for place, held in committed.items()}
         kept = self._kept.get(number)
-        if kept is None or self._positions(kept.shard, number) != offsets:
+        newest = newest_note(committed.values()).number
+        if kept is None or kept.note.number != newest or self._positions(kept.shard, number) != offsets:
             self._admin.extend(self._kafka.state, number + 1)
-            kept = self._restored(number, committed) if committed else self._new(number)
-            kept.records, kept.at = kept.shard.state.tally.records, self._clock()
-            self._kept[number] = kept
+            self._kept[number] = self._restored(number, committed) if committed else self._new(number)
         return self._positions(kept.shard, number)
 
     def take(self, messages: Messages) -> Outcome:
@@ -138,7 +138,7 @@ class Learning:
     def keep_only(self, numbers: set[int]) -> None:
         """Forget all shards but those of these numbers."""
         self._kept = {number: kept for number, kept in self._kept.items() if number in numbers}
-        self._touched.clear()
+        self._touched &= numbers
 
     def states(self) -> Sequence[State]:
         """Return the state of each shard, by number."""
@@ -168,7 +168,7 @@ class Learning:
             shard.state.positions[place] = offset
         self._touched.add(number)
         self._say(f"shard {number}: new")
-        return _Kept(shard)
+        return _Kept(shard, at=self._clock())
 
     def _restored(self, number: int, committed: Mapping[Place, Committed]) -> _Kept:
         """Return a shard as it was when these offsets were committed."""
@@ -183,10 +183,13 @@ class Learning:
                 f"shard {number} has been read up to offset {offsets}, and {self._kafka.state} holds no state of it: "
                 "the topic was deleted or emptied; begin anew under another application (--application)"
             )
-        state, recorded, _ = State.from_bytes(stored.data)
+        try:
+            state, recorded, _ = State.from_bytes(stored.data)
+        except SnapshotError as error:
+            raise BrokerError(f"state {stored.manifest.number} of shard {number} in {self._kafka.state}: {error}") from error
         self._check(recorded)
-        kept = _Kept(self._make(state), stored.manifest, note, len(stored.journal))
         before = state.tally.records
+        kept = _Kept(self._make(state), stored.manifest, note, len(stored.journal), before, self._clock())
         self._replay(kept.shard, number, committed, stored)
         self._say(
             f"shard {number}: restored from state {stored.manifest.number}, {state.tally.records - before:,} records "
