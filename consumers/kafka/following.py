@@ -140,8 +140,6 @@ class Following:
         Told, in a sentence, of what is worth knowing.
     """
 
-    fresh = False
-
     def __init__(
         self,
         shard: Shard,
@@ -165,6 +163,11 @@ class Following:
         self._offsets: dict[Place, int] = {}
         self._touched: set[Place] = set()
 
+    @property
+    def fresh(self) -> bool:
+        """Tell whether there is a partition whose first offset is not committed."""
+        return bool(self._touched)
+
     def take_over(self, number: int, committed: Mapping[Place, Committed]) -> dict[Place, int]:
         """Return where to read on."""
         offsets = {place: held.offset for place, held in committed.items()}
@@ -172,6 +175,7 @@ class Following:
         missing = [place for place in places if place not in offsets]
         positions = {**offsets, **first_offsets(self._admin, missing, self._kafka.start)}
         self._offsets.update(positions)
+        self._touched.update(missing)  # or else the end, where that is the first, might be a later one next time
         return positions
 
     def take(self, messages: Messages) -> Outcome:
@@ -195,7 +199,8 @@ class Following:
         self._shard.state.tally.lost += gap.first - gap.wanted
 
     def keep_only(self, numbers: set[int]) -> None:
-        """Do nothing: the fold is the same for all partitions."""
+        """Forget how far all partitions were read but those of these numbers; the fold is the same for all."""
+        self._touched = {place for place in self._touched if place.partition in numbers}
 
     def states(self) -> Sequence[State]:
         """Return what was answered with, and how well."""

@@ -5,7 +5,7 @@ transaction that was lost nothing of it is left in memory either: shards are res
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from consumers.errors import BrokerError, InterruptedRunError
 from consumers.interrupts import Interrupts
@@ -88,8 +88,20 @@ class Worker:
 
         Raises InterruptedRunError, and BrokerError for what only people can mend.
         """
-        self._writer = self._client.writer(self._name)
-        self._reader = self._client.reader(self._group, self._topics, self._kafka.worker, self._kafka.headers)
+        with ExitStack() as stack:
+            self._writer = self._first_writer()
+            stack.callback(lambda: self._writer.close())  # whichever it is by then
+            self._reader = self._client.reader(self._group, self._topics, self._kafka.worker, self._kafka.headers)
+            stack.callback(self._reader.close)
+            self._work()
+
+    def _first_writer(self) -> Writer:
+        try:
+            return self._client.writer(self._name)
+        except TransactionLostError as lost:
+            raise BrokerError(f"worker {self._name} cannot begin: {lost}") from lost
+
+    def _work(self) -> None:
         try:
             while not self._finished():
                 self._interrupts.check()
@@ -99,9 +111,6 @@ class Worker:
         except InterruptedRunError:
             self._save()
             raise
-        finally:
-            self._writer.close()
-            self._reader.close()
 
     def _round(self) -> None:
         """Poll once, and take in one transaction what that brings."""
@@ -127,9 +136,13 @@ class Worker:
         """Give up what was taken from this worker, and take over what was given to it."""
         self._owned -= polled.taken
         self._owned |= polled.given
-        if polled.given or polled.messages:  # what was taken may come back until then
-            self._shards.keep_only({place.partition for place in self._owned})
+        if polled.given:
+            self._keep_owned()
         self._take_over(polled.given)
+
+    def _keep_owned(self) -> None:
+        """Forget the shards of partitions that were taken and have not come back."""
+        self._shards.keep_only({place.partition for place in self._owned})
 
     def _take_over(self, places: Iterable[Place]) -> None:
         """Take over the shards that some partitions belong to, and read on in them."""
@@ -149,7 +162,8 @@ class Worker:
             self._reader.start(positions)
 
     def _transact(self, polled: list[Messages], *, all_states: bool = False) -> None:
-        """Take messages, and commit what comes of them."""
+        """Take messages, and commit what comes of them, and of no shard that is another's by now."""
+        self._keep_owned()
         self._writer.begin()
         for messages in polled:
             outcome = self._shards.take(messages)
@@ -160,13 +174,13 @@ class Worker:
     def _start_over(self, why: str) -> None:
         """Forget all that was not committed, and restore what is owned from what was; while no broker answers, wait."""
         self._say(f"a transaction was lost ({why}): restoring what was committed")
-        self._writer.close()
         while True:
             self._shards.keep_only(set())
+            self._writer.close()
             try:
                 self._writer = self._client.writer(self._name)
                 self._take_over(set(self._owned))
-            except UnreachableError as error:
+            except (UnreachableError, TransactionLostError) as error:
                 self._say(f"{error}; trying again")
                 self._interrupts.check()
             else:
@@ -180,8 +194,9 @@ class Worker:
 
     def _save(self) -> None:
         """Save the states of all shards, so that whoever takes them over has nothing to take again."""
-        with suppress(TransactionLostError):  # what was committed before is safe
-            self._transact([], all_states=True)
+        if self._shards.states():
+            with suppress(TransactionLostError):  # what was committed before is safe
+                self._transact([], all_states=True)
 
     def _who_fenced(self) -> str:
         """Say who has taken over the name of this worker."""
