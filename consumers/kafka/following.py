@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
+from consumers.errors import BrokerError
 from consumers.kafka.client import Admin, Client, Committed, GapError, Messages, Place, Writer
 from consumers.kafka.messages import batch_of
 from consumers.kafka.notes import Note
@@ -17,6 +18,7 @@ from consumers.kafka.state_topic import Assembler
 from consumers.shard import Outcome, Shard
 from consumers.state import State, folded
 from streamnb.classifier import Classifier
+from streamnb.snapshot import SnapshotError
 
 _PATIENCE = 0.5  # seconds that one read waits
 _LOOK = 30.0  # seconds after which more partitions of states are looked for
@@ -76,10 +78,15 @@ class Follower:
         try:
             while not self._stop.is_set():
                 self._read()
+        except (SnapshotError, ValueError) as error:  # a later format; models of shards that do not go together
+            self._fail(BrokerError(f"the states of {self._kafka.application} in {self._kafka.state}: {error}"))
         except Exception as error:  # noqa: BLE001 - raised where the fold is asked for
-            with self._changed:
-                self._error = error
-                self._changed.notify_all()
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        with self._changed:
+            self._error = error
+            self._changed.notify_all()
 
     def _read(self) -> None:
         """Follow the partitions that there are, until there are more."""

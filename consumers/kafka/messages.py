@@ -11,6 +11,8 @@ from consumers.kafka.client import Messages, Place, Writer
 from consumers.records import NOT_JSON, Batch, DeadLetter, Position
 from consumers.shard import Outcome
 
+_OVERHEAD = 1024  # bytes of a message that are not its value: key, headers, batch
+
 
 def batch_of(messages: Messages, limit: int) -> Batch:
     """Return the records of some messages, none larger than a limit in bytes; messages without a value are counted."""
@@ -52,6 +54,16 @@ def _some(messages: Messages, some: slice, end: int) -> Messages:
     )
 
 
+def _fitting(position: Position, letter: DeadLetter, limit: int) -> bytes:
+    """Return the line of a dead letter, its record cut until the line fits: what is too large would stop the stream."""
+    line, raw = dead_letter_line(position, letter).rstrip(), letter.raw
+    while len(line) > limit and raw:
+        raw = raw[: len(raw) // 2]
+        detail = f"{letter.detail}; cut to the first {len(raw):,} of {len(letter.raw):,} bytes"
+        line = dead_letter_line(position, letter._replace(raw=raw, detail=detail)).rstrip()
+    return line
+
+
 class Outputs:
     """Where what comes of events is sent: to the partition of the event's number, or what is left of it.
 
@@ -63,16 +75,19 @@ class Outputs:
         The topics; "" for nowhere.
     headers
         Whether the headers of an event go with its prediction.
+    limit
+        How large a message may be, in bytes; the records of dead letters are cut to it.
     """
 
     def __init__(
-        self, partitions: dict[str, int], predictions: str, dead_letters: str, drift: str, *, headers: bool
+        self, partitions: dict[str, int], predictions: str, dead_letters: str, drift: str, *, headers: bool, limit: int
     ) -> None:
         self._partitions = partitions
         self._predictions = predictions
         self._dead_letters = dead_letters
         self._drift = drift
         self._headers = headers
+        self._limit = limit
 
     def send(self, writer: Writer, messages: Messages, outcome: Outcome) -> None:
         """Send what has come of some messages."""
@@ -82,7 +97,7 @@ class Outputs:
             self._send(writer, self._predictions, messages, offsets, values, headers=self._headers)
         if outcome.dead:
             position = Position(messages.place.topic, messages.place.partition, messages.end)
-            values = [dead_letter_line(position, letter).rstrip() for letter in outcome.dead]
+            values = [_fitting(position, letter, self._limit - _OVERHEAD) for letter in outcome.dead]
             self._send(writer, self._dead_letters, messages, [letter.offset for letter in outcome.dead], values)
         if outcome.alarms and self._drift:
             values = [alarm_line(alarm).rstrip() for alarm in outcome.alarms]

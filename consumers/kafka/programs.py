@@ -136,6 +136,7 @@ def _work(
             kafka.dead_letters,
             kafka.drift,
             headers=kafka.headers,
+            limit=kafka.max_message_bytes,
         ),
         interrupts=stack.enter_context(Interrupts()),
         watch=stack.enter_context(Watch(console, shards.states, time.monotonic)),

@@ -67,7 +67,15 @@ def first_offsets(admin: Admin, places: Sequence[Place], start: str) -> dict[Pla
 
 
 def check_gap(gap: GapError, kafka: KafkaSettings, say: Say) -> None:
-    """Raise BrokerError for messages that are no longer retained, unless the settings say to go on without them."""
+    """Raise BrokerError for messages that are no longer retained, unless the settings say to go on without them.
+
+    Where offsets went back there is nothing to go on with: these are other messages than those that were read.
+    """
+    if gap.first < gap.wanted:
+        raise BrokerError(
+            f"{gap.place.topic}, partition {gap.place.partition}: offset {gap.wanted:,} was to be read next, and it ends "
+            "before that: the topic was made anew or cut short; begin anew under another application (--application)"
+        )
     what = (
         f"{gap.place.topic}, partition {gap.place.partition}: offset {gap.wanted:,} was to be read next, and the first "
         f"that is still there is {gap.first:,}"
