@@ -16,7 +16,7 @@ from consumers.kafka import failures, security
 from consumers.kafka.client import Place, TopicMissingError
 from consumers.kafka.groups import assignor
 from consumers.kafka.kafka_python.admin import KafkaPythonAdmin
-from consumers.kafka.kafka_python.library import LAST_WORD, Consumer, Producer
+from consumers.kafka.kafka_python.library import DIRECT, LAST_WORD, Consumer, Producer
 from consumers.kafka.kafka_python.reader import KafkaPythonReader, KafkaPythonTail
 from consumers.kafka.kafka_python.words import NO_LOGIN, milliseconds, reason
 from consumers.kafka.kafka_python.writer import KafkaPythonWriter
@@ -124,6 +124,7 @@ class KafkaPython:
                 bootstrap_timeout_ms=milliseconds(seconds),
                 reconnect_backoff_max_ms=2000,
                 kafka_client=opening,
+                proxy_url=DIRECT,
                 **secure,
                 **options,
             )

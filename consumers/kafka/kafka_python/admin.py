@@ -72,6 +72,8 @@ class KafkaPythonAdmin:
 
         def ask() -> dict[str, str]:
             found = self._client.describe_configs([ConfigResource("TOPIC", topic)], config_filter="all")
+            if not found.get("topic", {}).get(topic):  # what it says of a topic that is not there
+                raise TopicMissingError(topic)
             return {key: entry["value"] for key, entry in found["topic"][topic].items()}
 
         return self._asked(ask, f"looking at the settings of {topic}", topic=topic)

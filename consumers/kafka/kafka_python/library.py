@@ -5,10 +5,14 @@ Law: what is private to the library is used in this file alone, as it is in 3.0.
 
 import contextlib
 import logging
-from collections.abc import Mapping
+import socket
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition, errors
+from kafka.future import Future
+from kafka.net.inet import KafkaNetSocket
 from kafka.structs import OffsetAndMetadata
 
 from consumers.kafka.kafka_python.words import milliseconds
@@ -17,15 +21,33 @@ CLOSE_SECONDS = 5.0
 
 
 class LastWord(logging.Handler):
-    """Keeps the last warning of the library, which its errors do not hold, instead of showing it."""
+    """Keeps why the library could not connect last, which its errors do not hold; nothing that it logs is shown."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.text = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep what a warning says."""
-        self.text = record.getMessage()
+        """Keep why a connection failed."""
+        reason = ", ".join(map(str, record.args or ()))
+        if str(record.msg).startswith("Connection failed") and not (self.text and "timed out" in reason):
+            self.text = reason  # a try that was cut off at the end of its time says less than the one before
+
+
+class _Socket(KafkaNetSocket):  # type: ignore[misc]  # untyped
+    """A socket that is closed where it cannot connect; the library leaves that to the garbage collector."""
+
+    SCHEMES = ("direct",)
+
+    async def sock_connect(self, net: Any, sock: socket.socket, *where: Any, **until: Any) -> Any:
+        try:
+            return await super().sock_connect(net, sock, *where, **until)
+        except BaseException:
+            sock.close()
+            raise
+
+
+DIRECT = "direct://"  # the address of a proxy that is none, which makes the library use `_Socket`
 
 
 LAST_WORD = LastWord()
@@ -36,7 +58,44 @@ _LOG.addHandler(LAST_WORD)
 
 
 class Consumer(KafkaConsumer):  # type: ignore[misc]  # untyped
-    """A consumer that tells how far it has read without asking a broker."""
+    """A consumer that loses no join, and tells how far it has read without asking a broker."""
+
+    def poll(self, timeout_ms: int = 0, **options: Any) -> dict[TopicPartition, list[Any]]:
+        """Return what came; a join of the group that ended since the last poll is taken up.
+
+        The library would begin another one, or, where it was a change of topics that began it, wait for ever: a member
+        that neither reads nor sends heartbeats.
+        """
+        task = self._coordinator._join_task  # noqa: SLF001
+        if task is not None and task.is_done and self._coordinator.rejoining:
+            self._net.run(self._taken_up, task, timeout_ms)
+        records: dict[TopicPartition, list[Any]] = super().poll(timeout_ms=timeout_ms, **options)
+        return records
+
+    async def _taken_up(self, task: Any, timeout_ms: int) -> None:
+        again = Future()
+
+        def pass_on() -> None:
+            if task.succeeded():
+                again.success(task.value)
+            else:
+                again.failure(task.exception)
+
+        self._coordinator._join_task = again  # noqa: SLF001  # not done, so that it is waited for
+        self._coordinator.request_rejoin()
+        self._net.call_soon(pass_on)
+        await self._coordinator.join_group_async(timeout_ms=timeout_ms)
+
+    def restart(self, partition: TopicPartition, offset: int) -> None:
+        """Read a partition from an offset; what was fetched of it before is dropped.
+
+        Left where the library parks what it fetches of a paused partition, it would keep it from being read any more.
+        """
+        self._fetcher._paused_completed_fetches.pop(partition, None)  # noqa: SLF001
+        if parked := self._fetcher._paused_partition_records.pop(partition, None):  # noqa: SLF001
+            parked.drain()
+        self.seek(partition, offset)
+        self.resume(partition)
 
     def positions(self) -> dict[TopicPartition, int]:
         """Return the next offset to be read of each partition that has one; marks of transactions are passed over."""
@@ -69,6 +128,19 @@ class Producer(KafkaProducer):  # type: ignore[misc]  # untyped
     def commit(self, seconds: float) -> None:
         """Commit the transaction."""
         self._waited(self._transaction_manager.begin_commit(), seconds)
+
+    def settle(self, futures: Sequence[Any], seconds: float) -> None:
+        """Wait until messages were taken or refused; the futures tell which."""
+        end = time.monotonic() + seconds
+        self._accumulator.begin_flush()
+        self._sender.wakeup()
+        try:
+            for future in futures:
+                if not future.is_done:  # flush would give up on a batch that was too large and is being split
+                    with contextlib.suppress(errors.BrokerResponseError):
+                        future.get(max(0.0, end - time.monotonic()))
+        finally:
+            self._accumulator._flushes_in_progress.decrement()  # noqa: SLF001
 
     def cause(self) -> Exception | None:
         """Return the error that the transaction met first, of which later ones are only the echo."""

@@ -62,8 +62,7 @@ class KafkaPythonReader:
     def start(self, positions: Mapping[Place, int]) -> None:
         """Read partitions, which must have been given, from an offset each; also those that were being read already."""
         for place, offset in positions.items():
-            self._consumer.seek(as_partition(place), offset)
-            self._consumer.resume(as_partition(place))
+            self._consumer.restart(as_partition(place), offset)
             self._ends[as_partition(place)] = offset
 
     def stop(self, places: Sequence[Place]) -> None:

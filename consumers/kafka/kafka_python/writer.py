@@ -3,6 +3,7 @@
 Law: a transaction is committed only when each of its messages is known to have been taken.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
@@ -81,7 +82,7 @@ class KafkaPythonWriter:
                 futures.append(send(topic, value, key, header, partition, timestamp))
                 self._in_flight += len(value or b"")
                 if self._in_flight > IN_FLIGHT_BYTES:
-                    self._flush()
+                    self._settle()
         except errors.KafkaError as error:
             if isinstance(error, TOO_LARGE):
                 raise TooLargeError(topic, len(values[len(futures)] or b"")) from error
@@ -95,7 +96,7 @@ class KafkaPythonWriter:
         try:
             if offsets:
                 self._producer.add_offsets(offsets, membership, self._settings.transaction_seconds)
-            self._flush()
+            self._settle()
             self._producer.commit(self._settings.transaction_seconds)
         except errors.KafkaError as error:
             raise self._lost(error, "committing", getattr(membership, "group_id", "")) from error
@@ -123,17 +124,19 @@ class KafkaPythonWriter:
             raise self._lost(error, f"writing to {topic}") from error
         self._known.add(topic)
 
-    def _flush(self) -> None:
+    def _settle(self) -> None:
         """Wait until all that was sent is acknowledged; a message that was refused raises why."""
-        self._producer.flush(self._settings.transaction_seconds)
+        end = time.monotonic() + self._settings.transaction_seconds
         for topic, futures in self._sent:
+            self._producer.settle(futures, end - time.monotonic())
             for future in futures:
                 if future.exception is None:
                     continue
                 if isinstance(future.exception, TOO_LARGE):
                     raise TooLargeError(topic, future.args[4]) from future.exception
                 raise future.exception
-        self._sent, self._in_flight = [], 0
+            futures.clear()
+        self._in_flight = 0
 
     def _lost(self, error: errors.KafkaError, doing: str, group: str = "") -> Exception:
         """Return what an error means; its cause is what the producer met first."""

@@ -1,0 +1,495 @@
+"""What every Kafka client keeps to, told by one set of laws on a real broker, and held by each of them."""
+
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from uuid import uuid4
+
+import msgspec
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+from kafka import KafkaProducer
+from kafka.structs import OffsetAndMetadata
+from kafka.structs import TopicPartition as KafkaPartition
+
+from consumers.errors import BrokerError, ConfigError
+from consumers.kafka.client import (
+    Committed,
+    FencedError,
+    GapError,
+    Place,
+    TooLargeError,
+    TopicMissingError,
+    TransactionLostError,
+)
+from consumers.kafka.clients import connect
+from consumers.kafka.settings import KafkaSettings
+from tests.broker import Message, make_topic, read_all, until, write_all
+from tests.broker.network import free_port
+
+CLIENTS = ["kafka-python"]
+
+
+class Clients:
+    """A client whose readers, writers and the rest are closed when the test is over."""
+
+    def __init__(self, stack, settings):
+        self.settings = settings
+        self._stack = stack
+        self._client = connect(settings)
+
+    def reader(self, group, *topics, name="", headers=True):
+        return self._closing(self._client.reader(group, topics, name, headers))
+
+    def writer(self, name=""):
+        return self._closing(self._client.writer(name or unique()))
+
+    def tail(self, positions):
+        return self._closing(self._client.tail(positions))
+
+    def admin(self):
+        return self._closing(self._client.admin())
+
+    def but(self, **settings):
+        return Clients(self._stack, msgspec.structs.replace(self.settings, **settings))
+
+    def _closing(self, made):
+        return self._stack.enter_context(closing(made))
+
+
+@pytest.fixture(params=CLIENTS)
+def make_clients(request):
+    """Return a function that connects to an address with the client that is on trial."""
+    with ExitStack() as stack:
+
+        def make(address, **settings):
+            usual = {"commit_seconds": 0.02, "session_seconds": 1.5, "transaction_seconds": 20.0}
+            return Clients(stack, KafkaSettings(brokers=(address,), client=request.param, **{**usual, **settings}))
+
+        yield make
+
+
+@pytest.fixture
+def clients(kafka, make_clients):
+    return make_clients(kafka.address)
+
+
+def unique():
+    return f"name-{uuid4().hex[:12]}"
+
+
+def share(readers, enough):
+    """Poll members of a group until what each owns is enough; return what each owns."""
+    owned = [set() for _ in readers]
+
+    def polled():
+        for number, reader in enumerate(readers):
+            got = reader.poll(0.05)
+            owned[number] = owned[number] - got.taken | got.given
+        return enough(owned)
+
+    until(polled, "the group has shared its partitions out")
+    return owned
+
+
+def given(reader, count=1):
+    """Poll a member until it has been given so many partitions."""
+    (owned,) = share([reader], lambda owned: len(owned[0]) == count)
+    return owned
+
+
+def read_to(read, ends):
+    """Return, by partition, the messages of reads until each partition has been read up to its end."""
+    messages, reached = {}, {}
+
+    def done():
+        for part in read():
+            reached[part.place] = part.end
+            rows = zip(part.offsets, part.keys, part.values, strict=True)
+            messages.setdefault(part.place, []).extend(rows)
+        return all(reached.get(place, 0) >= end for place, end in ends.items())
+
+    until(done, f"partitions are read up to {ends}")
+    return messages
+
+
+def values(messages, place):
+    return [value for _, _, value in messages.get(place, ())]
+
+
+def send(writer, place, *values, positions=None, membership=None):
+    writer.begin()
+    writer.send(place, values, [b"key"] * len(values))
+    held = {at: Committed(offset, "note") for at, offset in (positions or {}).items()}
+    writer.commit(held, membership)
+
+
+# Reading and writing
+
+
+def test_messages_come_back_as_they_were_sent(kafka, clients):
+    place = Place(make_topic(kafka.address), 0)
+    writer = clients.writer()
+    writer.begin()
+    writer.send(place, [b"a", None, b""], [b"1", b"2", None], [1000, 2000, 3000], [[("h", b"x")], [], [("h", b"")]])
+    writer.commit({}, None)
+    reader = clients.reader(unique(), place.topic)
+    reader.start(dict.fromkeys(given(reader), 0))
+    (part,) = until(lambda: reader.poll(1).messages, "messages come")
+    assert (part.offsets, part.values, part.keys) == ([0, 1, 2], [b"a", None, b""], [b"1", b"2", None])
+    assert part.timestamps == [1000, 2000, 3000]
+    assert [list(headers) for headers in part.headers] == [[("h", b"x")], [], [("h", b"")]]
+
+
+def test_headers_are_left_out_where_they_are_not_asked_for(kafka, clients):
+    place = Place(make_topic(kafka.address), 0)
+    write_all(kafka.address, place.topic, [Message(b"a", headers=[("h", b"x")])])
+    reader = clients.reader(unique(), place.topic, headers=False)
+    reader.start(dict.fromkeys(given(reader), 0))
+    (part,) = until(lambda: reader.poll(1).messages, "messages come")
+    assert (part.values, part.headers) == ([b"a"], [])
+
+
+def test_every_codec_is_read(kafka, clients):
+    topic = make_topic(kafka.address)
+    codecs = [b"none", b"gzip", b"snappy", b"lz4", b"zstd"]
+    for codec in codecs:
+        write_all(kafka.address, topic, [codec, codec * 1000], compression_type=codec.decode())
+    tail, place = clients.tail({Place(topic, 0): 0}), Place(topic, 0)
+    assert values(read_to(lambda: tail.read(1), {place: 10}), place) == [
+        value for codec in codecs for value in (codec, codec * 1000)
+    ]
+
+
+def test_more_than_may_be_in_flight_is_sent_in_one_transaction(kafka, clients):
+    place = Place(make_topic(kafka.address), 0)
+    send(clients.writer(), place, *[bytes([number]) * 100_000 for number in range(200)])
+    assert [message.value[:1] for message in read_all(kafka.address, place.topic)] == [bytes([n]) for n in range(200)]
+
+
+def test_nothing_is_read_before_it_is_started_and_then_from_the_very_offset(kafka, clients):
+    topic = make_topic(kafka.address, 2)
+    write_all(kafka.address, topic, [Message(b"%d" % n, partition=p) for n in range(10) for p in (0, 1)])
+    reader, zero, one = clients.reader(unique(), topic), Place(topic, 0), Place(topic, 1)
+    assert given(reader, 2) == {zero, one}
+    reader.start({one: 7})
+    messages = read_to(lambda: reader.poll(1).messages, {one: 10})
+    assert list(messages) == [one]
+    assert [offset for offset, _, _ in messages[one]] == [7, 8, 9]
+    reader.start({zero: 9, one: 3})  # one goes back
+    messages = read_to(lambda: reader.poll(1).messages, {zero: 10, one: 10})
+    assert {place: [offset for offset, _, _ in rows] for place, rows in messages.items()} == {
+        zero: [9],
+        one: [3, 4, 5, 6, 7, 8, 9],
+    }
+
+
+def test_what_is_stopped_is_read_no_further_until_it_is_started_again(kafka, clients):
+    topic = make_topic(kafka.address, 2)
+    write_all(kafka.address, topic, [Message(b"%d" % n, partition=p) for n in range(20) for p in (0, 1)])
+    clients = clients.but(commit_records=1)  # so that most of it has been fetched when it is stopped
+    reader, zero, one = clients.reader(unique(), topic), Place(topic, 0), Place(topic, 1)
+    reader.start(dict.fromkeys(given(reader, 2), 0))
+    seen, ends = set(), {}
+
+    def both_are_read():
+        for part in reader.poll(1).messages:
+            seen.add(part.place)
+            ends[part.place] = part.end
+        return zero in seen
+
+    until(both_are_read, "the first is read")
+    reader.stop([zero])
+    if ends.get(one, 0) < 20:
+        assert zero not in read_to(lambda: reader.poll(1).messages, {one: 20})
+    write_all(kafka.address, topic, [Message(b"more", partition=p) for p in (0, 1)])
+    assert zero not in read_to(lambda: reader.poll(1).messages, {one: 21})
+    reader.start({zero: 15})
+    messages = read_to(lambda: reader.poll(1).messages, {zero: 21})
+    assert [offset for offset, _, _ in messages[zero]] == list(range(15, 21))
+
+
+def test_an_offset_that_is_gone_is_a_gap_and_reading_goes_on_where_there_is_something(kafka, clients):
+    topic = make_topic(kafka.address)
+    write_all(kafka.address, topic, [b"%d" % n for n in range(10)])
+    admin = AdminClient({"bootstrap.servers": kafka.address})
+    for future in admin.delete_records([TopicPartition(topic, 0, 6)]).values():
+        future.result(60)
+    reader, tail, place = clients.reader(unique(), topic), clients.tail({Place(topic, 0): 2}), Place(topic, 0)
+    assert clients.admin().begins([place]) == {place: 6}
+    reader.start(dict.fromkeys(given(reader), 4))
+    with pytest.raises(GapError) as gap:
+        until(lambda: reader.poll(1) and False, "the gap is found")
+    assert (gap.value.place, gap.value.wanted, gap.value.first) == (place, 4, 6)
+    reader.start({place: gap.value.first})
+    assert values(read_to(lambda: reader.poll(1).messages, {place: 10}), place) == [b"6", b"7", b"8", b"9"]
+    with pytest.raises(GapError, match="offset 2 is gone, the first is 6"):
+        until(lambda: tail.read(1), "the gap is found")
+
+
+# Groups
+
+
+def test_a_group_of_two_shares_partitions_out_and_the_last_one_gets_them_all(kafka, clients):
+    topic, group = make_topic(kafka.address, 4), unique()
+    first = clients.reader(group, topic)
+    assert len(given(first, 4)) == 4
+    with closing(clients.but(worker="second").reader(group, topic)) as second:
+        taken = set()
+
+        def polled():
+            taken.update(first.poll(0.05).taken)
+            return len(taken) == 2
+
+        with ThreadPoolExecutor(1) as pool:  # the second one blocks in its poll while the group makes up its mind
+            found = pool.submit(given, second, 2)
+            until(polled, "the first one gives up two")
+            assert found.result(60) == taken
+        members = clients.admin().members(group)
+        assert sorted(len(member.places) for member in members) == [2, 2]
+        assert {place.topic for member in members for place in member.places} == {topic}
+    share([first], lambda owned: owned[0] == taken)
+
+
+def test_partitions_of_one_number_of_several_topics_go_to_one_member(kafka, clients):
+    topics, group = [make_topic(kafka.address, 3) for _ in range(2)], unique()
+    readers = [clients.reader(group, *topics) for _ in range(2)]
+    owned = share(readers, lambda owned: all(owned) and len(set.union(*owned)) == 6 == sum(map(len, owned)))
+    for places in owned:
+        assert {place.partition for place in places if place.topic == topics[0]} == {
+            place.partition for place in places if place.topic == topics[1]
+        }
+
+
+def test_what_is_taken_and_given_back_is_read_only_when_it_is_started_again(kafka, clients):
+    topics, group = [make_topic(kafka.address, 2) for _ in range(2)], unique()  # by range: all is taken each time
+    write_all(kafka.address, topics[0], [Message(b"%d" % n, partition=0) for n in range(5)])
+    first = clients.reader(group, *topics)
+    first.start(dict.fromkeys(given(first, 4), 0))
+    read_to(lambda: first.poll(1).messages, {Place(topics[0], 0): 5})
+    second = clients.reader(group, *topics)
+    seen = {"given": set(), "taken": set()}
+
+    def polled():
+        for reader in (first, second):
+            got = reader.poll(0.05)
+            assert not got.messages
+            if reader is first:
+                seen["given"] |= got.given
+                seen["taken"] |= got.taken
+        return len(seen["given"]) == 2
+
+    until(polled, "half of it is given back")
+    assert len(seen["taken"]) == 4
+    assert seen["given"] < seen["taken"]
+
+
+def test_offsets_are_committed_with_a_note(kafka, clients):
+    topic, group = make_topic(kafka.address, 2), unique()
+    reader, zero, one = clients.reader(group, topic), Place(topic, 0), Place(topic, 1)
+    given(reader, 2)
+    assert reader.committed([zero, one]) == {}
+    send(clients.writer(), zero, b"a", positions={one: 42}, membership=reader.membership())
+    expected = {one: Committed(42, "note")}
+    assert reader.committed([zero, one]) == expected
+    assert clients.admin().committed(group, [zero, one]) == expected
+
+
+def test_offsets_that_an_open_transaction_is_about_to_commit_are_waited_for(kafka, clients):
+    topic, group = make_topic(kafka.address), unique()
+    place = Place(topic, 0)
+    reader = clients.reader(group, topic)
+    given(reader)
+    producer = KafkaProducer(bootstrap_servers=kafka.address, transactional_id=unique())
+    with closing(producer), ThreadPoolExecutor(1) as pool:
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send_offsets_to_transaction({KafkaPartition(topic, 0): OffsetAndMetadata(7, "late", -1)}, group)
+        asked = pool.submit(reader.committed, [place])
+        with pytest.raises(TimeoutError):
+            asked.result(0.5)
+        producer.commit_transaction()
+        assert asked.result(60) == {place: Committed(7, "late")}
+
+
+def test_a_member_that_is_none_any_more_cannot_commit_and_what_it_sent_is_not_seen(kafka, clients):
+    topic, group = make_topic(kafka.address), unique()
+    place = Place(topic, 0)
+    lost = clients.reader(group, topic)
+    given(lost)
+    membership = lost.membership()
+    lost.close()
+    reader = clients.reader(group, topic)
+    given(reader)
+    with pytest.raises(TransactionLostError) as raised:
+        send(clients.writer(), place, b"zombie", positions={place: 1}, membership=membership)
+    assert not isinstance(raised.value, FencedError)
+    send(clients.writer(), place, b"owner", positions={place: 2}, membership=reader.membership())
+    assert reader.committed([place]) == {place: Committed(2, "note")}
+    assert [message.value for message in read_all(kafka.address, topic)] == [b"owner"]
+
+
+def test_a_static_name_that_is_taken_over_fences_the_member_that_had_it(kafka, clients):
+    topic, group = make_topic(kafka.address), unique()
+    place = Place(topic, 0)
+    first = clients.reader(group, topic, name="worker-1")
+    given(first)
+    membership = first.membership()
+    second = clients.reader(group, topic, name="worker-1")
+    given(second)
+    with pytest.raises(FencedError):
+        send(clients.writer(), place, b"a", positions={place: 1}, membership=membership)
+    with pytest.raises(FencedError, match="goes by the name"):
+        until(lambda: first.poll(0.1) and False, "the first one learns of it")
+    assert [member.name for member in clients.admin().members(group)] == ["worker-1"]
+
+
+# Transactions
+
+
+def test_messages_of_a_transaction_are_seen_when_it_is_committed_and_never_when_it_is_aborted(kafka, clients):
+    place = Place(make_topic(kafka.address), 0)
+    writer, tail = clients.writer(), clients.tail({place: 0})
+    send(writer, place, b"kept")
+    with closing(clients.writer()) as other:
+        other.begin()
+        other.send(place, [b"aborted"], [None])
+        until(lambda: clients.admin().ends([place])[place] == 3, "what will be aborted is there")
+        send(writer, place, b"behind")
+        assert values(read_to(lambda: tail.read(1), {place: 2}), place) == [b"kept"]
+    messages = read_to(lambda: tail.read(1), clients.admin().ends([place]))
+    assert values(messages, place) == [b"behind"]
+
+
+def test_positions_pass_over_the_marks_of_transactions(kafka, clients):
+    """Also where such a mark, or an aborted transaction, is the last thing there is."""
+    place = Place(make_topic(kafka.address), 0)
+    writer, tail, reader = clients.writer(), clients.tail({place: 0}), clients.reader(unique(), place.topic)
+    reader.start(dict.fromkeys(given(reader), 0))
+    send(writer, place, b"a", b"b")
+    assert clients.admin().ends([place]) == {place: 3}
+    read_to(lambda: tail.read(1), {place: 3})
+    read_to(lambda: reader.poll(1).messages, {place: 3})
+    assert tail.position(place) == reader.position(place) == 3
+    writer.begin()
+    writer.send(place, [b"c"], [None])
+    until(lambda: clients.admin().ends([place])[place] == 4, "what will be aborted is there")
+    writer.close()
+    end = until(lambda: clients.admin().ends([place])[place] == 5 and 5, "the transaction is aborted")
+    until(lambda: tail.read(0.1) and tail.position(place) == end, "the tail is at the end")
+    assert values(read_to(lambda: reader.poll(1).messages, {place: end}), place) == []
+
+
+def test_a_second_writer_of_a_name_fences_the_first_and_ends_what_it_left_open(kafka, clients):
+    place, name = Place(make_topic(kafka.address), 0), unique()
+    first = clients.writer(name)
+    first.begin()
+    first.send(place, [b"first"], [None])
+    second = clients.writer(name)
+    with pytest.raises(FencedError):
+        first.commit({}, None)
+    send(second, place, b"second")
+    assert [message.value for message in read_all(kafka.address, place.topic)] == [b"second"]
+
+
+def test_a_writer_goes_on_after_a_transaction_without_messages(kafka, clients):
+    place, group = Place(make_topic(kafka.address), 0), unique()
+    reader, writer = clients.reader(group, place.topic), clients.writer()
+    given(reader)
+    writer.begin()
+    writer.commit({}, None)
+    writer.begin()
+    writer.commit({place: Committed(3, "")}, reader.membership())
+    send(writer, place, b"a")
+    assert reader.committed([place]) == {place: Committed(3, "")}
+    assert [message.value for message in read_all(kafka.address, place.topic)] == [b"a"]
+
+
+def test_a_transaction_that_the_broker_does_not_answer_is_lost_in_time(broker, make_clients):
+    clients = make_clients(broker.address, transaction_seconds=2.0)
+    place = Place(make_topic(broker.address), 0)
+    writer = clients.writer()
+    send(writer, place, b"a")
+    writer.begin()
+    broker.freeze()
+    with contextlib.suppress(TransactionLostError):  # which may well say so at once
+        writer.send(place, [b"b"], [None])
+    with pytest.raises(TransactionLostError):
+        writer.commit({}, None)
+    broker.thaw()
+    writer.close()
+    send(clients.writer(), place, b"c")
+    assert [message.value for message in read_all(broker.address, place.topic)] == [b"a", b"c"]
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize("size", [20_000, 200_000])
+def test_a_message_that_is_too_large_for_the_topic_or_the_client_is_told_with_its_size(kafka, clients, size):
+    topic = make_topic(kafka.address, max_message_bytes=10_000)
+    clients = clients.but(max_message_bytes=100_000)
+    with pytest.raises(TooLargeError) as raised:
+        send(clients.writer(), Place(topic, 0), b"fits", b"x" * size)
+    assert (raised.value.topic, raised.value.size) == (topic, size)
+    assert read_all(kafka.address, topic) == []
+
+
+def test_a_topic_that_is_not_there_is_named(clients):
+    for use in (
+        lambda: clients.reader(unique(), "not-there"),
+        lambda: send(clients.writer(), Place("not-there", 0), b"a"),
+        lambda: clients.admin().ends([Place("not-there", 0)]),
+        lambda: clients.admin().extend("not-there", 2),
+        lambda: clients.admin().settings("not-there"),
+    ):
+        with pytest.raises(TopicMissingError, match="there is no topic not-there"):
+            use()
+    assert clients.admin().partitions("not-there") == 0
+
+
+def test_an_address_where_nobody_answers_is_named(make_clients):
+    address = f"127.0.0.1:{free_port()}"
+    clients = make_clients(address, connect_seconds=0.5)
+    for use in (
+        clients.admin,
+        clients.writer,
+        lambda: clients.reader(unique(), "events"),
+        lambda: clients.tail({Place("events", 0): 0}),
+    ):
+        with pytest.raises(BrokerError, match=f"no broker answered at {address} for 0.5 s .*(?i:refused)"):
+            use()
+
+
+def test_a_broker_that_comes_up_late_is_waited_for(broker, make_clients):
+    broker.kill()
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(make_clients(broker.address, connect_seconds=60.0).admin)
+        broker.start()
+        assert asked.result(60).partitions("none") == 0
+
+
+def test_several_topics_are_shared_out_by_range_alone(clients):
+    with pytest.raises(ConfigError, match=r"kafka\.assignor = cooperative-sticky takes one topic, 2 are read"):
+        clients.but(assignor="cooperative-sticky").reader(unique(), "a", "b")
+
+
+# Topics
+
+
+def test_topics_are_made_once_looked_at_and_extended(clients):
+    admin, topic = clients.admin(), unique()
+    admin.create(topic, 2, -1, {"cleanup.policy": "compact", "max.message.bytes": "12345"})
+    admin.create(topic, 5, 1, {})
+    assert admin.partitions(topic) == 2
+    settings = admin.settings(topic)
+    assert (settings["cleanup.policy"], settings["max.message.bytes"]) == ("compact", "12345")
+    admin.extend(topic, 3)
+    admin.extend(topic, 2)
+    assert admin.partitions(topic) == 3
+    places = [Place(topic, number) for number in range(3)]
+    send(clients.writer(), places[2], b"a", b"b")
+    assert admin.ends(places) == {places[0]: 0, places[1]: 0, places[2]: 3}
+    assert admin.begins(places) == dict.fromkeys(places, 0)
+    assert admin.members(unique()) == []
