@@ -3,6 +3,8 @@
 Law: a client library is imported only when it is the one that is used.
 """
 
+from importlib.util import find_spec
+
 from consumers.errors import ConfigError
 from consumers.kafka.client import Client
 from consumers.kafka.security import checked
@@ -22,7 +24,13 @@ def connect(settings: KafkaSettings) -> Client:
         raise ConfigError("kafka.brokers names no broker: give one or more, each as HOST:PORT")
     checked(settings)
     if settings.client == "confluent":
-        raise ConfigError("kafka.client = confluent is not there yet: use kafka-python")
+        if find_spec("confluent_kafka") is None:
+            raise ConfigError(
+                "kafka.client = confluent, but confluent-kafka is not installed: pip install 'streamnb[fast]'"
+            )
+        from consumers.kafka.confluent import Confluent  # noqa: PLC0415  # an extra, and slow to import
+
+        return Confluent(settings)
     from consumers.kafka.kafka_python import KafkaPython  # noqa: PLC0415  # not needed where confluent is
 
     return KafkaPython(settings)

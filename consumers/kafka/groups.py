@@ -1,4 +1,4 @@
-"""Which partitions a member of a group owns, and how a group shares them out.
+"""Which partitions a member of a group owns, how a group shares them out, and the notes with its offsets.
 
 Law: partitions given and taken are told once, in order; one given and taken again unseen is not told at all.
 """
@@ -9,6 +9,8 @@ from threading import Lock
 from consumers.errors import ConfigError
 from consumers.kafka.client import Place
 from consumers.kafka.settings import KafkaSettings
+
+NOTE_END = "\n"
 
 
 class Ownership:
@@ -75,3 +77,17 @@ def assignor(settings: KafkaSettings, topics: int) -> str:
             "the partitions of one number of them all"
         )
     return settings.assignor
+
+
+def noted(note: str) -> str:
+    """Return a note as it is committed, with its end marked: confluent-kafka reads past it.
+
+    >>> note_of(noted("a note") + "what lay behind it in memory")
+    'a note'
+    """
+    return note + NOTE_END
+
+
+def note_of(held: str) -> str:
+    """Return the note in what was committed."""
+    return held.partition(NOTE_END)[0]

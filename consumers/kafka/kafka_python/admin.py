@@ -13,6 +13,7 @@ from kafka.protocol.consumer import OffsetSpec
 
 from consumers.kafka import failures
 from consumers.kafka.client import Committed, Member, Place, TopicMissingError
+from consumers.kafka.groups import note_of
 from consumers.kafka.kafka_python.words import as_partition, as_place, reason, refused
 from consumers.kafka.settings import KafkaSettings
 
@@ -101,7 +102,7 @@ class KafkaPythonAdmin:
         def ask() -> dict[Place, Committed]:
             found = self._client.list_group_offsets({group: [as_partition(place) for place in places]})[group]
             return {
-                as_place(partition): Committed(offset.offset, offset.metadata or "")
+                as_place(partition): Committed(offset.offset, note_of(offset.metadata or ""))
                 for partition, offset in found.items()
                 if offset.offset >= 0
             }

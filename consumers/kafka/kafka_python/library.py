@@ -5,7 +5,6 @@ Law: what is private to the library is used in this file alone, as it is in 3.0.
 
 import contextlib
 import logging
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -39,7 +38,7 @@ class _Socket(KafkaNetSocket):  # type: ignore[misc]  # untyped
 
     SCHEMES = ("direct",)
 
-    async def sock_connect(self, net: Any, sock: socket.socket, *where: Any, **until: Any) -> Any:
+    async def sock_connect(self, net: Any, sock: Any, *where: Any, **until: Any) -> Any:
         try:
             return await super().sock_connect(net, sock, *where, **until)
         except BaseException:

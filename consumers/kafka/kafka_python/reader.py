@@ -13,7 +13,7 @@ from kafka.structs import MemberState
 
 from consumers.kafka import failures
 from consumers.kafka.client import Committed, FencedError, GapError, Messages, Place, Polled
-from consumers.kafka.groups import Ownership
+from consumers.kafka.groups import Ownership, note_of
 from consumers.kafka.kafka_python.library import Consumer
 from consumers.kafka.kafka_python.words import as_partition, as_place, milliseconds, reason, refused
 from consumers.kafka.settings import KafkaSettings
@@ -82,7 +82,7 @@ class KafkaPythonReader:
             except errors.KafkaError as error:
                 raise explained(error, self._settings, self._consumer, self._group) from error
             if offset is not None:
-                found[place] = Committed(offset.offset, offset.metadata or "")
+                found[place] = Committed(offset.offset, note_of(offset.metadata or ""))
         return found
 
     def position(self, place: Place) -> int:

@@ -21,6 +21,7 @@ from consumers.kafka.client import (
     TopicMissingError,
     TransactionLostError,
 )
+from consumers.kafka.groups import noted
 from consumers.kafka.kafka_python.admin import KafkaPythonAdmin
 from consumers.kafka.kafka_python.library import CLOSE_SECONDS, LAST_WORD, Producer
 from consumers.kafka.kafka_python.words import FENCED, TOO_LARGE, as_partition, reason, refused
@@ -92,7 +93,10 @@ class KafkaPythonWriter:
 
     def commit(self, positions: Mapping[Place, Committed], membership: Any) -> None:
         """Commit all that was sent, together with the offsets that a group has read up to, and a note with each."""
-        offsets = {as_partition(place): OffsetAndMetadata(*held, -1) for place, held in positions.items()}
+        offsets = {
+            as_partition(place): OffsetAndMetadata(held.offset, noted(held.note), -1)
+            for place, held in positions.items()
+        }
         try:
             if offsets:
                 self._producer.add_offsets(offsets, membership, self._settings.transaction_seconds)

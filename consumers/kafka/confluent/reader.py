@@ -1,0 +1,264 @@
+"""Reading with confluent-kafka: a member of a group, and a reader of partitions in none.
+
+Law: what is given is not read before it is started; the membership told is never newer than the partitions told.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from consumers.kafka import failures
+from consumers.kafka.client import Committed, FencedError, GapError, Messages, Place, Polled, TopicMissingError
+from consumers.kafka.confluent.words import FENCED, NO_TOPIC, as_partition, as_place, refused
+from consumers.kafka.groups import Ownership, note_of
+from consumers.kafka.settings import KafkaSettings
+
+WAIT_SECONDS = 30.0  # for a single answer of a broker
+END = KafkaError._PARTITION_EOF  # noqa: SLF001  # the library's public names begin so
+FATAL = KafkaError._FATAL  # noqa: SLF001  # wraps what was fatal, and keeps only its text
+GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}  # noqa: SLF001
+
+NOT_YET = {KafkaError._STATE, KafkaError._IN_PROGRESS, KafkaError._TIMED_OUT}  # noqa: SLF001
+
+
+class Reading:
+    """Messages of a consumer by partition and by columns, and how far each partition has been read.
+
+    Parameters
+    ----------
+    settings
+        Those of Kafka.
+    consumer
+        What reads; it tells of the ends of partitions.
+    group
+        The group it is a member of, "" for none.
+    headers
+        Whether headers are asked for.
+    """
+
+    def __init__(self, settings: KafkaSettings, consumer: Consumer, group: str, headers: bool) -> None:
+        self.ends: dict[Place, int] = {}  # of what is being read
+        self._settings = settings
+        self._consumer = consumer
+        self._group = group
+        self._headers = headers
+        self.halted: set[Place] = set()  # what is read no more since there was a gap
+        self._error: Exception | None = None  # met behind messages, which go first
+
+    def read(self, seconds: float) -> list[Messages]:
+        """Return what came within so many seconds, as much as a transaction may hold."""
+        if self._error is not None:
+            met, self._error = self._error, None
+            raise met
+        try:
+            came = self._consumer.consume(self._settings.commit_records, seconds)
+        except KafkaException as raised:
+            raise self.explained(raised.args[0]) from raised
+        parts: dict[Place, list[Message]] = {}
+        for message in came:
+            place = Place(message.topic() or "", message.partition() or 0)
+            if (error := message.error()) is not None:
+                self._note(place, message.offset() or 0, error, parts)
+            elif place in self.ends:
+                parts.setdefault(place, []).append(message)
+        for place, messages in parts.items():
+            if messages:
+                self.ends[place] = max(self.ends[place], (messages[-1].offset() or 0) + 1)
+        if self._error is not None and not parts:
+            return self.read(seconds)
+        return [self._columns(place, messages) for place, messages in parts.items()]
+
+    def _note(self, place: Place, offset: int, error: KafkaError, parts: dict[Place, list[Message]]) -> None:
+        """Note what is no message: the end of a partition, or what went wrong with it."""
+        if error.code() == END:
+            if offset > self.ends.get(place, offset):
+                self.ends[place] = offset
+                parts.setdefault(place, [])
+        elif error.code() in GONE:
+            if place in self.ends:
+                self.halted.add(place)
+                self._error = self._error or GapError(place, self.ends[place], self._first(place))
+        elif error.fatal() or error.code() in FENCED or not error.retriable():
+            self._error = self._error or self.explained(error, place.topic)
+
+    def _columns(self, place: Place, messages: Sequence[Message]) -> Messages:
+        return Messages(
+            place,
+            [message.offset() or 0 for message in messages],
+            [message.value() for message in messages],
+            [message.key() for message in messages],
+            [message.timestamp()[1] if message.timestamp()[0] else -1 for message in messages],
+            [_headers(message) for message in messages] if self._headers else [],
+            self.ends[place],
+        )
+
+    def _first(self, place: Place) -> int:
+        first, _ = self._consumer.get_watermark_offsets(as_partition(place), WAIT_SECONDS)
+        return int(first)
+
+    def explained(self, error: KafkaError, topic: str = "") -> Exception:
+        """Return what an error of reading means."""
+        doing = f"reading as the group {self._group}" if self._group else "reading"
+        if error.code() in FENCED or (error.code() == FATAL and "fenced" in error.str()):
+            return FencedError(f"another member of the group {self._group} goes by the name of this one")
+        if error.code() in NO_TOPIC and topic:
+            return TopicMissingError(topic)
+        return refused(error, self._settings, doing, topic, self._group) or failures.broker_failed(
+            self._settings, doing, error.str()
+        )
+
+
+class ConfluentReader:
+    """A member of a consumer group."""
+
+    def __init__(
+        self,
+        settings: KafkaSettings,
+        consumer: Consumer,
+        group: str,
+        topics: Sequence[str],
+        headers: bool,
+        cooperative: bool,
+    ) -> None:
+        self._settings = settings
+        self._consumer = consumer
+        self._cooperative = cooperative
+        self._reading = Reading(settings, consumer, group, headers)
+        self._ownership = Ownership()
+        self._membership: Any = None
+        consumer.subscribe(list(topics), on_assign=self._given, on_revoke=self._taken, on_lost=self._taken)
+
+    def _given(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        held = [TopicPartition(partition.topic, partition.partition, OFFSET_END) for partition in partitions]
+        if self._cooperative:
+            consumer.incremental_assign(held)  # with an offset, it asks the group for none
+        else:
+            consumer.assign(held)
+        if held:
+            consumer.pause(held)
+        self._ownership.give(map(as_place, partitions))
+
+    def _taken(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self._ownership.take(map(as_place, partitions))
+
+    def poll(self, seconds: float) -> Polled:
+        """Return what came, waiting no longer than so many seconds for something to come."""
+        end = time.monotonic() + seconds
+        while True:
+            left = max(0.0, end - time.monotonic())
+            messages = self._reading.read(min(left, self._settings.commit_seconds))
+            membership = self._consumer.consumer_group_metadata()
+            if self._consumer.memberid():  # else it is in no group, and what came is as of when it was
+                self._membership = membership
+            if messages or self._ownership.pending() or time.monotonic() >= end:
+                given, taken = self._ownership.changes()
+                for place in given | taken:
+                    self._reading.ends.pop(place, None)
+                return Polled([part for part in messages if part.place in self._reading.ends], given, taken)
+
+    def start(self, positions: Mapping[Place, int]) -> None:
+        """Read partitions, which must have been given, from an offset each; also those that were being read already."""
+        self._reading.ends |= positions
+        if self._reading.halted & set(positions):
+            self._assign_anew()
+        else:
+            for place, offset in positions.items():
+                self._seek(as_partition(place, offset))
+        self._consumer.resume([as_partition(place) for place in positions])
+
+    def _assign_anew(self) -> None:
+        """Assign all there is once more, from where it is to be read: what had a gap takes no other order."""
+        self._reading.halted.clear()
+        held = self._consumer.assignment()
+        ends = self._reading.ends
+        anew = [TopicPartition(part.topic, part.partition, ends.get(as_place(part), OFFSET_END)) for part in held]
+        if self._cooperative:
+            self._consumer.incremental_unassign(held)
+            self._consumer.incremental_assign(anew)
+        else:
+            self._consumer.assign(anew)
+        if idle := [part for part in anew if as_place(part) not in ends]:
+            self._consumer.pause(idle)
+
+    def _seek(self, partition: TopicPartition) -> None:
+        end = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                return self._consumer.seek(partition)
+            except KafkaException as error:
+                if error.args[0].code() not in NOT_YET or time.monotonic() > end:
+                    raise self._reading.explained(error.args[0], partition.topic) from error
+            time.sleep(0.01)  # what was assigned a moment ago is still being taken up
+
+    def stop(self, places: Sequence[Place]) -> None:
+        """Read partitions no further until they are started again."""
+        stopped = [place for place in places if self._reading.ends.pop(place, None) is not None]
+        self._consumer.pause([as_partition(place) for place in stopped])
+
+    def committed(self, places: Sequence[Place]) -> dict[Place, Committed]:
+        """Return what the group has committed; an offset that an open transaction is about to commit is waited for."""
+        seconds = self._settings.transaction_seconds + 10  # the broker looks every ten seconds
+        try:
+            return committed_of(self._consumer.committed([as_partition(place) for place in places], seconds))
+        except KafkaException as error:
+            raise self._reading.explained(error.args[0]) from error
+
+    def position(self, place: Place) -> int:
+        """Return the next offset to be read of a partition; marks of transactions are passed over."""
+        return self._reading.ends[place]
+
+    def membership(self) -> Any:
+        """Return what tells the broker which member this is, as of the last poll: it goes with a commit."""
+        return self._membership
+
+    def close(self) -> None:
+        """Leave the group (a member with a static name only goes silent), and close."""
+        self._consumer.close()
+
+
+class ConfluentTail:
+    """Reads partitions from offsets, in no group, only what was committed."""
+
+    def __init__(self, settings: KafkaSettings, consumer: Consumer, positions: Mapping[Place, int]) -> None:
+        self._settings = settings
+        self._consumer = consumer
+        self._reading = Reading(settings, consumer, "", headers=True)
+        self._reading.ends |= positions
+        consumer.assign([as_partition(place, offset) for place, offset in positions.items()])
+
+    def read(self, seconds: float) -> list[Messages]:
+        """Return what came, waiting no longer than so many seconds for something to come."""
+        end = time.monotonic() + seconds
+        while True:
+            messages = self._reading.read(max(0.0, min(end - time.monotonic(), self._settings.commit_seconds)))
+            if messages or time.monotonic() >= end:
+                return messages
+
+    def position(self, place: Place) -> int:
+        """Return the next offset to be read of a partition; marks of transactions are passed over."""
+        return self._reading.ends[place]
+
+    def close(self) -> None:
+        """Close."""
+        self._consumer.close()
+
+
+def committed_of(partitions: Iterable[TopicPartition]) -> dict[Place, Committed]:
+    """Return the offsets of partitions and the notes with them; those without an offset are left out."""
+    return {
+        as_place(partition): Committed(partition.offset, note_of(partition.metadata or ""))
+        for partition in partitions
+        if partition.offset >= 0
+    }
+
+
+def _headers(message: Message) -> list[tuple[str, bytes]]:
+    return [
+        (name, _bytes(value)) for name, value in cast("list[tuple[str, str | bytes | None]]", message.headers() or [])
+    ]
+
+
+def _bytes(value: str | bytes | None) -> bytes:
+    return value.encode() if isinstance(value, str) else value or b""

@@ -1,0 +1,154 @@
+"""Writing with confluent-kafka, in transactions.
+
+Law: a transaction is committed only when each of its messages is known to have been taken.
+"""
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from consumers.kafka import failures
+from consumers.kafka.client import (
+    Committed,
+    FencedError,
+    Headers,
+    Place,
+    TooLargeError,
+    TopicMissingError,
+    TransactionLostError,
+)
+from consumers.kafka.confluent.reader import WAIT_SECONDS
+from consumers.kafka.confluent.words import FENCED, NO_TOPIC, TOO_LARGE, as_partition, refused
+from consumers.kafka.groups import noted
+from consumers.kafka.settings import KafkaSettings
+
+CLOSE_SECONDS = 5.0
+
+
+class ConfluentWriter:
+    """A transactional producer; `make` makes the library's, given what to call for each message that is refused."""
+
+    def __init__(self, settings: KafkaSettings, make: Callable[[Callable[..., None]], Producer], name: str) -> None:
+        self._settings = settings
+        self._name = name
+        self._known: set[str] = set()
+        self._failed: list[tuple[KafkaError, str, int]] = []  # errors, topics and sizes of messages that were refused
+        self._open = False
+        self._closed = False
+        self._producer = make(self._refused)
+
+    def _refused(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self._failed.append((error, message.topic() or "", len(message.value() or b"")))
+
+    def take_over(self) -> None:
+        """Take over the name, and end what an earlier writer of it had left open."""
+        seconds = max(self._settings.connect_seconds, CLOSE_SECONDS)
+        try:
+            self._producer.init_transactions(seconds)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError._TIMED_OUT:  # noqa: SLF001
+                raise failures.unreachable(self._settings, seconds, error.args[0].str()) from error
+            raise self._lost(error, "taking over a transactional id") from error
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self._failed.clear()
+        try:
+            self._producer.begin_transaction()
+        except KafkaException as error:
+            raise self._lost(error, "beginning a transaction") from error
+        self._open = True
+
+    def send(
+        self,
+        place: Place,
+        values: Sequence[bytes | None],
+        keys: Sequence[bytes | None],
+        timestamps: Sequence[int] | None = None,
+        headers: Sequence[Headers] | None = None,
+    ) -> None:
+        """Send messages to a partition, one of each column for every message; a value of None deletes its key."""
+        topic, partition = place
+        self._know(topic)
+        produce = self._producer.produce
+        lists: Iterable[Any] = map(list, headers) if headers is not None else repeat(None)
+        columns = zip(values, keys, timestamps if timestamps is not None else repeat(0), lists, strict=False)
+        value: bytes | None = None
+        try:
+            for value, key, timestamp, header in columns:
+                while True:
+                    try:
+                        produce(topic, value, key, partition, None, None, timestamp, header)
+                        break
+                    except BufferError:  # as much is in flight as may be
+                        self._producer.poll(0.1)
+                        self._check(f"writing to {topic}")
+        except KafkaException as error:
+            if error.args[0].code() in TOO_LARGE:
+                raise TooLargeError(topic, len(value or b"")) from error
+            raise self._lost(error, f"writing to {topic}") from error
+
+    def commit(self, positions: Mapping[Place, Committed], membership: Any) -> None:
+        """Commit all that was sent, together with the offsets that a group has read up to, and a note with each."""
+        seconds = self._settings.transaction_seconds
+        try:
+            if positions:
+                offsets = [as_partition(place, held.offset, noted(held.note)) for place, held in positions.items()]
+                self._producer.send_offsets_to_transaction(offsets, membership, seconds)
+            self._producer.commit_transaction(seconds)
+        except KafkaException as error:
+            with contextlib.suppress(KafkaException):  # the same again
+                self._producer.poll(0)
+            self._check("committing", error)
+            raise self._lost(error, "committing") from error
+        self._open = False
+
+    def close(self) -> None:
+        """Close; what was not committed is aborted."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(KafkaException):  # it ends when its time is over
+            if self._open:
+                self._producer.abort_transaction(CLOSE_SECONDS)
+        with contextlib.suppress(KafkaException), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # says that it could not be aborted
+            self._producer.purge()
+            self._producer.flush(CLOSE_SECONDS)
+            self._producer.close()
+
+    def _know(self, topic: str) -> None:
+        """Look for a topic before the first message to it."""
+        if topic in self._known:
+            return
+        try:
+            found = self._producer.list_topics(topic, WAIT_SECONDS).topics[topic]
+        except KafkaException as error:
+            raise self._lost(error, f"writing to {topic}", topic) from error
+        if found.error is not None:
+            self._failed.append((found.error, topic, 0))
+            self._check(f"writing to {topic}")
+        self._known.add(topic)
+
+    def _check(self, doing: str, cause: Exception | None = None) -> None:
+        """Raise why the first message that was refused was refused."""
+        for error, topic, _ in self._failed:
+            if error.code() in TOO_LARGE:  # the broker refuses all that came with it as well
+                raise TooLargeError(topic, max(size for _, at, size in self._failed if at == topic)) from cause
+            if error.code() in NO_TOPIC:
+                raise TopicMissingError(topic) from cause
+            if error.code() != KafkaError._PURGE_QUEUE:  # noqa: SLF001  # only the echo of another error
+                raise self._lost(KafkaException(error), doing, topic) from cause
+
+    def _lost(self, raised: KafkaException, doing: str, topic: str = "") -> Exception:
+        error: KafkaError = raised.args[0]
+        if error.code() in FENCED:
+            return FencedError(f"another has taken over the name of {self._name} ({doing}): {error.str()}")
+        names = {"topic": topic, "group": self._settings.application, "transactional_id": self._name}
+        found = refused(error, self._settings, doing, **names)
+        return found or TransactionLostError(f"{doing} as {self._name}: {error.str()}")
