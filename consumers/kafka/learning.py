@@ -102,7 +102,9 @@ class Learning:
         newest = newest_note(committed.values()).number
         if kept is None or kept.note.number != newest or self._positions(kept.shard, number) != offsets:
             self._admin.extend(self._kafka.state, number + 1)
-            self._kept[number] = self._restored(number, committed) if committed else self._new(number)
+            known = committed or self._restorer.find(number, 0)
+            kept = self._restored(number, committed) if known else self._new(number)
+            self._kept[number] = kept
         return self._positions(kept.shard, number)
 
     def take(self, messages: Messages) -> Outcome:
@@ -175,8 +177,7 @@ class Learning:
         note, begun = newest_note(committed.values()), self._clock()
         stored = self._restorer.find(number, note.offset)
         if stored is None or stored.manifest.number < note.number:
-            place = Place(self._kafka.state, number)
-            stored = self._restorer.find(number, self._admin.begins([place])[place])
+            stored = self._restorer.find(number, 0)
         if stored is None:
             offsets = ", ".join(f"{held.offset:,} of {place.topic}" for place, held in sorted(committed.items()))
             raise BrokerError(
@@ -186,8 +187,13 @@ class Learning:
         try:
             state, recorded, _ = State.from_bytes(stored.data)
         except SnapshotError as error:
-            raise BrokerError(f"state {stored.manifest.number} of shard {number} in {self._kafka.state}: {error}") from error
+            what = f"state {stored.manifest.number} of shard {number} in {self._kafka.state}"
+            raise BrokerError(f"{what}: {error}") from error
         self._check(recorded)
+        if not committed:
+            note = Note(self._worker, stored.manifest.number, 0, self._now())
+            self._say(f"shard {number}: no offset is committed any more; what came after its last state is read again")
+            self._touched.add(number)
         before = state.tally.records
         kept = _Kept(self._make(state), stored.manifest, note, len(stored.journal), before, self._clock())
         self._replay(kept.shard, number, committed, stored)

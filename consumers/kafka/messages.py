@@ -33,13 +33,17 @@ def batch_of(messages: Messages, limit: int) -> Batch:
     return Batch(position, events, kept, raw, dead, tombstones=tombstones)
 
 
-def up_to(messages: Messages, end: int) -> tuple[Messages | None, Messages | None]:
-    """Return those of some messages that come before an offset, and the others; None for none."""
+def up_to(messages: Messages, end: int) -> tuple[Messages, Messages | None]:
+    """Return those of some messages that come before an offset, be they none, and the others; None for none of these.
+
+    >>> before, after = up_to(Messages(Place("events", 0), [7], [b"{}"], [None], [-1], [], 8), 6)
+    >>> before.offsets, before.end, after.offsets, after.end
+    ([], 6, [7], 8)
+    """
     if messages.end <= end:
         return messages, None
     count = bisect_left(messages.offsets, end)
-    before = _some(messages, slice(count), end) if messages.offsets[0] < end else None
-    return before, _some(messages, slice(count, None), messages.end)
+    return _some(messages, slice(count), end), _some(messages, slice(count, None), messages.end)
 
 
 def _some(messages: Messages, some: slice, end: int) -> Messages:

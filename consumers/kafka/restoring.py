@@ -42,11 +42,12 @@ class Restorer:
         Raises BrokerError.
         """
         place = Place(self._kafka.state, number)
-        end = self._admin.ends([place])[place]
+        first, end = self._admin.begins([place])[place], self._admin.ends([place])[place]
         assembler = Assembler(self._kafka.application)
-        with closing(self._client.tail({place: begin})) as tail:
-            for messages in self._read(tail, place, end):
-                assembler.feed(messages)
+        if first < end:
+            with closing(self._client.tail({place: max(first, begin)})) as tail:
+                for messages in self._read(tail, place, end):
+                    assembler.feed(messages)
         return assembler.newest()
 
     def replay(
@@ -92,7 +93,6 @@ class Restorer:
 def _cut(messages: Messages, end: int, take: Callable[[Messages], object], rest: list[Messages]) -> None:
     """Hand on what comes before an offset, and keep what comes after it."""
     before, after = up_to(messages, end)
-    if before is not None:
-        take(before)
+    take(before)
     if after is not None:
         rest.append(after)

@@ -3,6 +3,7 @@
 Law: an answer is asked for again as long as a broker may come back.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -63,7 +64,12 @@ class KafkaPythonAdmin:
             raise TopicMissingError(topic)
         if have >= partitions:
             return
-        self._asked(lambda: self._client.create_partitions({topic: partitions}), f"extending {topic}", topic=topic)
+
+        def ask() -> None:
+            with contextlib.suppress(errors.InvalidPartitionsError):  # another has extended it meanwhile
+                self._client.create_partitions({topic: partitions})
+
+        self._asked(ask, f"extending {topic}", topic=topic)
         end = time.monotonic() + self._settings.connect_seconds
         while self.partitions(topic) < partitions and time.monotonic() < end:
             time.sleep(LOOK_AGAIN_SECONDS)

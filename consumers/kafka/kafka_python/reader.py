@@ -54,6 +54,8 @@ class KafkaPythonReader:
                 return self._polled(records)
 
     def _polled(self, records: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> Polled:
+        if self._membership is None:  # given, and to be given anew before it could be committed
+            return Polled([], set(), set())
         given, taken = self._ownership.changes()
         for place in given | taken:
             self._ends.pop(place, None)
