@@ -31,9 +31,10 @@ _TOPICS = {
 }  # addresses name them on the command line
 _KAFKA = {setting.name for setting in settings(KafkaSettings) if not setting.secret} - _TOPICS
 _STATE_ONLY = {"snapshots", "keep_snapshots", "snapshot_records", "snapshot_seconds"}
-_EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters", "explain", "drift"}
+_LATE = {"labels", "max_waiting", "tell_unmatched"}
+_EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters", "explain", "drift", "tell_unmatched"}
 _READ = {"inputs", "format", "max_record_bytes", *FIELD_SETTINGS}
-_PREDICTED = {*_READ, *SCORE_SETTINGS, *DECISION_SETTINGS, "output", "dead_letters", "explain", "drift"}
+_PREDICTED = {*_READ, *SCORE_SETTINGS, *DECISION_SETTINGS, *_LATE, "output", "dead_letters", "explain", "drift"}
 _NOT_UNLEARNED = "not-unlearned.jsonl"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

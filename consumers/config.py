@@ -120,7 +120,18 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_features: Annotated[
         int, Meta(ge=0, le=2**40, description="Features that are learned; later ones are left out. 0 is all.")
     ] = 0
-    labels: Annotated[Names, Meta(description="Files of late labels.")] = ()
+    labels: Annotated[
+        Names,
+        Meta(
+            description="Files of late labels, read after the inputs, or topics: records with the id of an event, and its label."
+        ),
+    ] = ()
+    max_waiting: Annotated[
+        int, Meta(ge=1, le=2**40, description="How many events may wait for a late label, and labels for their event.")
+    ] = 100_000
+    tell_unmatched: Annotated[
+        bool, Meta(description="Whether events and labels that waited too long for the other join the dead letters.")
+    ] = False
     explain: Annotated[int, Meta(ge=0, le=2**20, description="How many reasons each prediction is given.")] = 0
     costs: Annotated[
         Names,

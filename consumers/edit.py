@@ -26,7 +26,7 @@ from streamnb.classifier import Classifier
 def merge(paths: Sequence[str], output: str, console: Console) -> State:
     """Merge the models and the measures of snapshots, files or folders, in their order; write them to a file.
 
-    What the runs had read is not merged: a merged snapshot is no run to go on with.
+    What the runs had read is not merged: a merged snapshot is no run to go on with, and what waits stays in its part.
 
     Raises FileError for snapshots that do not go together, and for an output that is there already.
     """

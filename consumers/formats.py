@@ -4,8 +4,9 @@ Law: no record is lost; what cannot be read becomes a dead letter with its bytes
 """
 
 import base64
+import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -69,6 +70,25 @@ def _integer(text: str) -> int | float:
     return int(text) if abs(number) < 2**63 else number
 
 
+def named_cells(names: Iterable[str], cells: Sequence[str]) -> dict[str, Any]:
+    """Return the event that cells of CSV are; empty ones are missing. ValueError unless there is one for each name."""
+    return dict(zip(names, [cell or None for cell in cells], strict=True))
+
+
+def parse_row(record: bytes, names: Sequence[str]) -> dict[str, Any]:
+    r"""Return the event that a row of CSV is; ValueError for what is none.
+
+    >>> parse_row(b'1,"a\nb",', ["x", "y", "z"])
+    {'x': '1', 'y': 'a\nb', 'z': None}
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), len(record)))  # it was let in once, so no cell is too large
+    try:
+        rows = list(csv.reader([line + "\n" for line in record.decode().split("\n")], strict=True))
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+    return named_cells(names, rows[0] if len(rows) == 1 else [])
+
+
 def prediction_lines(predictions: Sequence[Prediction]) -> bytes:
     """Return a line of JSON for each prediction."""
     return _LINES.encode_lines(predictions)
@@ -85,10 +105,11 @@ def dead_letter_line(position: Position, letter: DeadLetter) -> bytes:
         content = {"text": letter.raw.decode()}
     except UnicodeDecodeError:
         content = {"base64": base64.b64encode(letter.raw).decode()}
+    stream, partition, offset = letter.origin or (position.stream, position.partition, letter.offset)
     line = {
-        "stream": position.stream,
-        "partition": position.partition,
-        "offset": letter.offset,
+        "stream": stream,
+        "partition": partition,
+        "offset": offset,
         "reason": letter.reason,
         "detail": letter.detail,
         **content,

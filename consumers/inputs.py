@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from consumers.errors import ConfigError, FileError
 from consumers.files import STANDARD, CutShortError, check_input, is_device, is_same, read_lines
-from consumers.formats import parse
+from consumers.formats import named_cells, parse
 from consumers.records import CUT_SHORT, NOT_CSV, TOO_LARGE, TORN, WRONG_CELLS, Batch, DeadLetter, Position
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -19,7 +19,7 @@ _TORN = TORN, "its beginning was read, as a line of its own, when this was not t
 
 
 class FileSource:
-    """Several files in order, or standard input, each a stream of one partition.
+    """Several files in order, or standard input, each a stream of one partition; then those of late labels.
 
     Parameters
     ----------
@@ -29,10 +29,13 @@ class FileSource:
         "jsonl", "csv", or "auto" to go by the names of the files.
     limit
         How large a record may be, in bytes.
+    labels
+        The files of late labels.
     """
 
-    def __init__(self, paths: Sequence[str], form: str, limit: int) -> None:
-        self._paths = paths
+    def __init__(self, paths: Sequence[str], form: str, limit: int, labels: Sequence[str] = ()) -> None:
+        self._paths = (*paths, *labels)
+        self._events = len(paths)
         self._form = form
         self._limit = limit
 
@@ -52,7 +55,8 @@ class FileSource:
                 with contextlib.suppress(CutShortError):
                     _Table(path, 0, self._limit)
             if any(is_same(path, other) for other in seen):
-                raise ConfigError(f"inputs names {path} twice: each file is read once")
+                who = "inputs names" if self._events == len(self._paths) else "inputs and labels name"
+                raise ConfigError(f"{who} {path} twice: each file is read once")
             seen.append(path)
 
     def batches(self, positions: Sequence[Position]) -> Iterator[Batch]:
@@ -63,17 +67,19 @@ class FileSource:
         Raises FileError for a file that cannot be used.
         """
         offsets = {position.stream: position.offset for position in positions}
-        for path in self._paths:
-            stream = _stream(path, list(offsets))
+        for place, path in enumerate(self._paths):
+            stream, late = _stream(path, list(offsets)), place >= self._events
             offset = 0 if path == STANDARD else offsets.get(stream, 0)
             read = _csv_batches if is_csv(path, self._form) else _json_batches
             try:
-                yield from read(path, stream, offset, self._limit)
+                for batch in read(path, stream, offset, self._limit):
+                    batch.late = late
+                    yield batch
             except CutShortError as cut:
                 letter = DeadLetter(cut.offset, cut.rest[: self._limit], CUT_SHORT, str(cut))
                 # One byte beyond the end, where nothing can be: the cut has been told, and will not be told again.
                 if cut.end >= offset:
-                    yield Batch(Position(stream, 0, cut.end + 1), [], [], [], [letter])
+                    yield Batch(Position(stream, 0, cut.end + 1), [], [], [], [letter], late=late)
 
 
 def _stream(path: str, known: Sequence[str]) -> str:
@@ -224,7 +230,7 @@ def _csv_batches(path: str, stream: str, offset: int, limit: int) -> Iterator[Ba
             if problem := row.problem or _problem(row, len(header)):
                 batch.dead.append(DeadLetter(row.offset, row.raw, *problem))
             elif row.cells:
-                batch.events.append(dict(zip(header, [cell or None for cell in row.cells], strict=True)))
+                batch.events.append(named_cells(header, row.cells))
                 batch.offsets.append(row.offset)
                 batch.raw.append(row.raw)
             if not rows.waiting:

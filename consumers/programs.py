@@ -128,14 +128,15 @@ def _loop(
 ) -> None:
     """Open the outputs, run a loop over the inputs, and close what was opened."""
     alarms = bury and config.drift != ""
-    shard = new_shard(config, state, learn=learn, emit=emit, alarms=alarms)
-    source = FileSource(config.inputs, config.format, config.max_record_bytes)
+    late = bool(config.labels)
+    shard = new_shard(config, state, learn=learn, emit=emit, alarms=alarms, late=late)
+    source = FileSource(config.inputs, config.format, config.max_record_bytes, config.labels)
     source.check(state.positions)
     wanted = ((config.output, emit), (config.dead_letters, bury), (config.drift, alarms))
     check_outputs(config, [path for path, used in wanted if used], lengths)
     if state.tally.records:
         console.print(f"going on from the snapshot at record {state.tally.records:,} in {config.snapshots}")
-    if STANDARD in config.inputs and sys.stdin and sys.stdin.isatty():
+    if STANDARD in (*config.inputs, *config.labels) and sys.stdin and sys.stdin.isatty():
         console.print("reading standard input; Ctrl-D ends it")
     with ExitStack() as stack:
         stack.enter_context(few_collections())
@@ -159,8 +160,14 @@ def _loop(
         ).run(source)
 
 
-def new_shard(config: Config, state: State, *, learn: bool, emit: bool, alarms: bool) -> Shard:
-    """Return what takes batches, with a state to bring forward; ConfigError for decisions that cannot be."""
+def new_shard(config: Config, state: State, *, learn: bool, emit: bool, alarms: bool, late: bool = False) -> Shard:
+    """Return what takes batches, with a state to bring forward; ConfigError for decisions that cannot be.
+
+    Parameters
+    ----------
+    late
+        Whether labels may come later than their events, which then wait for them.
+    """
     of = "longest memory" if learn and len(state.model.memory_shares()) > 1 else "predictions"
     return Shard(
         state,
@@ -170,6 +177,8 @@ def new_shard(config: Config, state: State, *, learn: bool, emit: bool, alarms: 
         explain=config.explain if emit else 0,
         alarms=Alarms(of) if alarms else None,
         rule=decision_rule(config),
+        waiting=config.max_waiting if late else 0,
+        tell_unmatched=config.tell_unmatched,
     )
 
 
@@ -183,7 +192,7 @@ def check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) -> 
     for path in paths:
         if path != STANDARD:
             check_output(path, lengths.get(path))
-    files = [path for path in (*config.inputs, *paths) if path != STANDARD and not is_device(path)]
+    files = [path for path in (*config.inputs, *config.labels, *paths) if path != STANDARD and not is_device(path)]
     if config.snapshots in paths:
         raise FileError(f"{config.snapshots} is to hold snapshots: give each output a file of its own")
     for place, path in enumerate(files):

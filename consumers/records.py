@@ -18,6 +18,9 @@ NOT_A_LABEL = "its label cannot be a class"
 NOT_A_WEIGHT = "its weight cannot be one"
 NOT_A_TIME = "its time cannot be one"
 NO_LABEL = "it has no label"
+NO_ID = "it has no id"
+NO_LABEL_CAME = "its label did not come"
+NO_EVENT_CAME = "its event did not come"
 NOT_LEARNED = "it was not learned"
 TOO_LARGE = "too large"
 CUT_SHORT = "cut short"
@@ -83,12 +86,16 @@ class Alarm(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeadLetter(NamedTuple):
-    """A record that could not be used: its offset, its bytes, and why."""
+    """A record that could not be used: its offset, its bytes, and why.
+
+    `origin` is where it was read, if it has waited since and was given up for the record at `offset`.
+    """
 
     offset: int
     raw: bytes
     reason: str
     detail: str
+    origin: Position | None = None
 
 
 @dataclass
@@ -97,7 +104,8 @@ class Batch:
 
     `events` were read at the `offsets`, and their bytes are `raw`; `dead` are the records that are no events;
     `position` is where to read on after all of them. In `cells` every value is text, as in CSV. `tombstones` counts
-    the messages without a value, which are passed over.
+    the messages without a value, which are passed over. The events of a `late` batch are labels: objects with an id and
+    a label.
     """
 
     position: Position

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from consumers.records import Alarm
 from consumers.state import State
+from consumers.waiting import Waiting
 from streamnb.decision_measure import DecisionMeasures
 from streamnb.explain import Explanation
 
@@ -32,13 +33,15 @@ def summary(state: State) -> dict[str, Any]:
     """Return the closing report as plain values; a measure without events is None."""
     measures, tally = state.measures, state.tally
     decided = {} if state.decisions is None else {"decisions": _decided(state.decisions)}
+    late = {} if state.waiting is None else {"late_labels": _late(state.waiting)}
+    labels = 0 if state.waiting is None else state.waiting.tally.labels
     return {
         "records": tally.records,
         "predicted": tally.predicted,
         "learned": state.model.learned,
         "measured": measures.measured,
         "unanswered": measures.unanswered,
-        "unpredicted": tally.records - tally.tombstones - tally.dead.total() - tally.predicted,
+        "unpredicted": tally.records - tally.tombstones - labels - tally.dead.total() - tally.predicted,
         "compared": measures.compared,
         "binned": measures.binned,
         "accuracy": _number(measures.accuracy),
@@ -62,7 +65,24 @@ def summary(state: State) -> dict[str, Any]:
         "drifts": tally.drifts,
         "tombstones": tally.tombstones,
         "lost": tally.lost,
+        **late,
         **decided,
+    }
+
+
+def _late(waiting: Waiting) -> dict[str, int]:
+    """Return what became of late labels, and of the events that came without one: two sums, each of its parts."""
+    tally = waiting.tally
+    return {
+        "labels": tally.labels,
+        "joined": tally.joined,
+        "duplicate_labels": tally.duplicate_labels,
+        "labels_given_up": tally.labels_given_up,
+        "labels_waiting": waiting.labels,
+        "events": tally.events,
+        "duplicate_events": tally.duplicate_events,
+        "events_given_up": tally.events_given_up,
+        "events_waiting": waiting.events,
     }
 
 
@@ -132,11 +152,13 @@ def show_report(console: Console, report: dict[str, Any], label: str) -> None:
         console.print(f"messages without a value, passed over: {report['tombstones']:,}")
     if report["lost"]:
         console.print(f"offsets passed over, which were no longer retained: {report['lost']:,}")
+    if "late_labels" in report:
+        _show_late(console, report["late_labels"])
     if report["drifts"]:
         console.print(f"drifts, at which what was learned came to hold less well: {report['drifts']:,}")
     if report["records"] and buried == report["records"]:
         console.print("every record is a dead letter: is the format right (--format)?")
-    elif report["records"] and not report["measured"] + report["unanswered"]:
+    elif report["records"] and not report["measured"] + report["unanswered"] and "late_labels" not in report:
         console.print(f"no event had a label under the key {printable(label)} (--label names it): nothing to measure")
 
 
@@ -157,6 +179,19 @@ def _show_measures(console: Console, report: dict[str, Any]) -> None:
             bins.add_row(f"{each['above']:.1f} - {each['to']:.1f}", f"{each['events']:,}", *shares)
     if bins.row_count:
         console.print(bins)
+
+
+def _show_late(console: Console, late: dict[str, int]) -> None:
+    """Print what became of late labels and of the events that they may be of."""
+    console.print(
+        f"late labels: {late['labels']:,}: {late['joined']:,} joined their events, {late['duplicate_labels']:,} came "
+        f"again, {late['labels_given_up']:,} given up, {late['labels_waiting']:,} waiting"
+    )
+    console.print(
+        f"events without label, by id: {late['events']:,}: {late['joined']:,} joined by their labels, "
+        f"{late['duplicate_events']:,} came again, {late['events_given_up']:,} given up, "
+        f"{late['events_waiting']:,} waiting"
+    )
 
 
 def _shown(value: float | None, form: str) -> str:

@@ -3,17 +3,19 @@
 Law: an event is predicted before its label is learned, and nothing about the result tells where batches were cut.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, count, repeat
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import UNSET
 
 from consumers.alarms import Alarms
 from consumers.fields import Fields, Taken, bad_labels, bury, take
+from consumers.late import GivenUp, WaitingEvent, joined_batches, take_labels, unmatched
 from consumers.records import Alarm, Batch, DeadLetter, Prediction
 from consumers.state import State
+from consumers.waiting import Waiting
 from streamnb.arrays import Floats
 from streamnb.decision_measure import DecisionMeasures
 from streamnb.decisions import DecisionRule
@@ -21,6 +23,8 @@ from streamnb.explain import Share
 from streamnb.labels import Label, Labels
 
 Reasons = list[Share]
+
+_Entry = TypeVar("_Entry")
 
 
 class Outcome(NamedTuple):
@@ -52,6 +56,10 @@ class Shard:
         What looks for drift; None if nothing does.
     rule
         How decisions are made; None for none.
+    waiting
+        How many events may wait for a label that comes later, and labels for their event; 0 if events do not wait.
+    tell_unmatched
+        Whether what has waited too long joins the dead letters.
     """
 
     def __init__(
@@ -64,6 +72,8 @@ class Shard:
         explain: int = 0,
         alarms: Alarms | None = None,
         rule: DecisionRule | None = None,
+        waiting: int = 0,
+        tell_unmatched: bool = False,
     ) -> None:
         self.state = state
         self.stamp: str | None = None
@@ -73,6 +83,10 @@ class Shard:
         self._explain = explain
         self._alarms = alarms
         self._rule = rule
+        self._bound = waiting
+        self._tell_unmatched = tell_unmatched
+        if waiting and state.waiting is None:
+            state.waiting = Waiting()
         if rule is not None and state.decisions is None:
             state.decisions = DecisionMeasures()
         classes = state.model.classes  # known before the first event, and so measured in their order
@@ -83,22 +97,77 @@ class Shard:
         state = self.state
         state.tally.records += len(batch.events) + len(batch.dead) + batch.tombstones
         state.tally.tombstones += batch.tombstones
-        taken = take(self._fields, batch)
-        if self._explain or not self._learn or taken.weights is not None:
-            # What learns does not see every label, or not before it has learned something.
-            taken = bury(batch, taken, bad_labels(taken.labels))
-        parts = [(batch, taken)] if self._alarms is None else self._alarms.parts(batch, taken, state)
         outcome = Outcome([], batch.dead, [])
-        for part, some in parts:
-            self._answer(part, some, outcome)
-            if part is not batch:
-                batch.dead += part.dead
+        given_up = self._take_labels(batch, outcome) if batch.late else self._take_events(batch, outcome)
         batch.dead.sort()
         state.tally.dead.update(letter.reason for letter in batch.dead)
+        if self._tell_unmatched and given_up:
+            batch.dead += unmatched(given_up, self._bound)
+            batch.dead.sort(key=lambda letter: letter.offset)  # no further, since what was given up is in order
         state.positions[batch.position.stream, batch.position.partition] = batch.position.offset
         return outcome
 
-    def _answer(self, batch: Batch, taken: Taken, outcome: Outcome) -> None:
+    def _take_events(self, batch: Batch, outcome: Outcome) -> GivenUp:
+        """Take a batch of events all the way; return what waited too long."""
+        waiting, given_up = self.state.waiting if self._bound else None, GivenUp()
+        names = tuple(batch.events[0]) if waiting and batch.cells and batch.events else None
+        taken = take(self._fields, batch)
+        if self._explain or not self._learn or taken.weights is not None or waiting:
+            # What learns does not see every label, or not before it has learned something.
+            taken = bury(batch, taken, bad_labels(taken.labels))
+        entries: list[WaitingEvent | None] = []
+        if waiting:
+            entries, given_up = waiting.take_events(batch, taken.ids, taken.labels, names, self._bound)
+        for part, some, those in self._parts(batch, taken, entries):
+            self._answer(part, some, those, outcome)
+            if part is not batch:
+                batch.dead += part.dead
+        return given_up
+
+    def _parts(
+        self, batch: Batch, taken: Taken, entries: Sequence[_Entry]
+    ) -> Iterator[tuple[Batch, Taken, Sequence[_Entry]]]:
+        """Cut a batch, and what waits of each event, where drift may be found, if it is looked for."""
+        start = 0
+        for part, some in [(batch, taken)] if self._alarms is None else self._alarms.parts(batch, taken, self.state):
+            stop = start + len(part.events)
+            yield part, some, entries[start:stop]
+            start = stop
+
+    def _take_labels(self, batch: Batch, outcome: Outcome) -> GivenUp:
+        """Measure and learn the events that a batch of late labels is of; return what waited too long."""
+        state = self.state
+        waiting = state.waiting = state.waiting or Waiting()
+        ids, labels = take_labels(self._fields, batch)
+        joined, given_up = waiting.take_labels(batch, ids, labels, self._bound)
+        for late, taken, entries in joined_batches(self._fields, batch, labels, joined):
+            for part, some, those in self._parts(late, taken, entries):
+                self._learn_late(waiting, part, some, those, outcome)
+        waiting.meet(state.model.classes)
+        return given_up
+
+    def _learn_late(
+        self, waiting: Waiting, batch: Batch, taken: Taken, entries: Sequence[WaitingEvent], outcome: Outcome
+    ) -> None:
+        """Measure what was predicted of events whose labels have come, then learn them; add the alarms."""
+        state, rule, losses = self.state, self._rule, np.empty(len(entries))
+        probabilities, classes = waiting.probabilities(entries), waiting.classes
+        chosen = state.measures.update(probabilities, classes, taken.labels, losses)
+        if rule is not None and state.decisions is not None:
+            made = [None if each.decision is UNSET else each.decision for each in entries]
+            answers = [
+                None if code < 0 or each.decision is UNSET else classes[code]  # measured if it was decided then
+                for code, each in zip(chosen, entries, strict=True)
+            ]
+            state.decisions.measure(rule, made, answers, taken.labels)
+        steady = None if self._alarms is None else np.full(len(entries), np.nan)
+        if self._learn:
+            columns = batch.events, self._to_learn(taken), taken.weights, taken.times
+            state.model.test_then_train(*columns, cells=batch.cells, losses=steady)
+        if self._alarms is not None and steady is not None:
+            outcome.alarms.extend(self._alarms.look(_steady(losses, steady), batch, state))
+
+    def _answer(self, batch: Batch, taken: Taken, entries: Sequence[WaitingEvent | None], outcome: Outcome) -> None:
         """Predict, measure and learn the events of a batch, or of a part of one; add what comes of it."""
         state = self.state
         known, learned = len(state.model.classes), state.model.learned
@@ -108,6 +177,8 @@ class Shard:
             taken = bury(batch, taken, bad_labels(taken.labels))
             probabilities, chosen, losses, reasons = self._predict(batch, taken)
         decisions = self._decide(probabilities, chosen, taken)
+        if state.waiting is not None and self._bound:
+            state.waiting.keep(entries, probabilities, state.model.classes, *decisions)
         if self._emit:
             to_learn = self._to_learn(taken)
             unset = [repeat(UNSET)]
@@ -150,7 +221,7 @@ class Shard:
         losses = np.empty(len(batch.events))
         chosen = state.measures.update(probabilities, model.classes, taken.labels, losses)
         if steady is not None:
-            losses = np.where(np.isnan(losses) | np.isnan(steady), losses, steady)
+            losses = _steady(losses, steady)
         return probabilities, chosen, losses, reasons
 
     def _decide(self, probabilities: Floats, chosen: Sequence[int], taken: Taken) -> list[list[Label | None]]:
@@ -190,6 +261,11 @@ class Shard:
         if taken.weights is None or taken.weights.all():
             return taken.labels
         return [label if weight else None for label, weight in zip(taken.labels, taken.weights.tolist(), strict=True)]
+
+
+def _steady(losses: Floats, steady: Floats) -> Floats:
+    """Return losses [event] with those of the longest memory in their place, where a model of several has them."""
+    return np.where(np.isnan(losses) | np.isnan(steady), losses, steady)
 
 
 def _shares(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from consumers.waiting import Waiting
 from streamnb import snapshot
 from streamnb.classifier import Classifier
 from streamnb.decision_measure import DecisionMeasures
@@ -73,6 +74,7 @@ class State:
     positions: dict[tuple[str, int], int] = field(default_factory=dict)
     decisions: DecisionMeasures | None = None  # where none were ever asked for
     drift: DriftDetector = field(default_factory=DriftDetector)
+    waiting: Waiting | None = None  # where nothing ever was to wait
 
     def merge_counts(self, other: "State") -> None:
         """Add the measures and counts of another part of the stream; the models stay what they are."""
@@ -81,6 +83,9 @@ class State:
         if other.decisions is not None:
             self.decisions = self.decisions or DecisionMeasures()
             self.decisions.merge(other.decisions)
+        if other.waiting is not None:
+            self.waiting = self.waiting or Waiting()
+            self.waiting.add_counts(other.waiting)
 
     def to_bytes(self, config: Mapping[str, Any], lengths: Mapping[str, int]) -> bytes:
         """Return a snapshot of the state, with the settings it depends on and the length of each output."""
@@ -92,6 +97,8 @@ class State:
         }
         if self.decisions is not None:
             plain["decisions"] = self.decisions.to_state()
+        if self.waiting is not None:
+            plain["waiting"] = self.waiting.to_state()
         return snapshot.pack(plain, {"model": self.model, "measures": self.measures, "drift": self.drift})
 
     @classmethod
@@ -112,8 +119,10 @@ class State:
             state = cls(model, measures, Tally.from_state(plain["tally"]), positions, decisions)
             if isinstance(drift := parts.get("drift"), DriftDetector):
                 state.drift = drift
+            if "waiting" in plain:
+                state.waiting = Waiting.from_state(plain["waiting"])
             return state, dict(plain["config"]), dict(plain["lengths"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             raise snapshot.DamagedSnapshotError(f"its content is not that of a run ({error!r})") from error
 
 

@@ -53,17 +53,31 @@ class DecisionMeasures:
 
         Raises ValueError for labels that cannot be classes, and for columns of several lengths.
         """
-        rows = [row for row in zip(decisions, answers, labels, strict=True) if row[1] is not None]
-        measured = [
-            (rule.cost(label, decision), rule.cost(label, answer))
-            for decision, answer, label in rows
-            if label is not None
-        ]
-        for decision, *_ in rows:
+        self.measure(rule, decisions, answers, labels)
+        for decision, answer in zip(decisions, answers, strict=True):
+            if answer is None:
+                continue
             if decision is None:
                 self.abstained += 1
             else:
                 self._count(decision, 1)
+
+    def measure(
+        self,
+        rule: DecisionRule,
+        decisions: Sequence[Label | None],
+        answers: Sequence[Label | None],
+        labels: Sequence[Any],
+    ) -> None:
+        """Add what decisions cost that were counted when they were made, and whose labels have become known since.
+
+        Parameters and what it raises are those of `update`.
+        """
+        measured = [
+            (rule.cost(label, decision), rule.cost(label, answer))
+            for decision, answer, label in zip(decisions, answers, labels, strict=True)
+            if answer is not None and label is not None
+        ]
         self.measured += len(measured)
         for cost, other in measured:  # one by one, so that no cut between batches shows
             self._sums[0] += cost

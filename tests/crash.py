@@ -37,7 +37,7 @@ STEPS = (
 
 
 def write_streams(folder: Path) -> None:
-    """Write files that hold all that a stream can hold: numbers, text, gaps, new classes, and bad records."""
+    """Write files that hold all that a stream can hold: numbers, text, gaps, new classes, late labels, bad records."""
     generator = random.Random(7)
     lines = []
     for place in range(300):
@@ -59,11 +59,19 @@ def write_streams(folder: Path) -> None:
     text = b"\n".join(lines)
     (folder / "first.jsonl").write_bytes(text[: len(text) // 2])
     (folder / "second.jsonl.gz").write_bytes(gzip.compress(text[len(text) // 2 :])[:-9])
-    rows = ["n,k,label", *(f"{place / 7},{'xyz'[place % 3]},{'ab'[place % 2]}" for place in range(100)), "1,2", '3,"x']
+    header, labels = "n,k,label,id", ["a", "b", "a", "b", ""]
+    rows = [f"{place / 7},{'xyz'[place % 3]},{labels[place % 5]},{place}" for place in range(100)]
+    rows = [header, *rows, '8,"of two\nlines",,row', "1,2", '3,"x']
     (folder / "third.csv").write_text("\n".join(rows))
-    quoted = [*rows[:40], '7,"two\nlines",a', *rows[50:90], '8,"of two\nlines, cut",b']
+    quoted = [*rows[:40], '7,"two\nlines",a,', *rows[50:90], '8,"of two\nlines, cut",b,']
     (folder / "fourth.csv.gz").write_bytes(gzip.compress("\n".join(quoted).encode())[:-14])
     (folder / "fifth.jsonl").write_bytes(lines[1] + b"\n" * 2_000)
+    late = [orjson.dumps({"id": place, "label": generator.choice(["a", 1, "late"])}) for place in range(299, 0, -3)]
+    late += [generator.choice([b"{oops", b'{"id": 7}', b'{"id": 7, "label": [1]}', b'{"label": "a"}']) for _ in late]
+    generator.shuffle(late)
+    (folder / "late.jsonl").write_bytes(b"\n".join(late))
+    late_rows = [f"{place},{'ab'[place % 2]}" for place in range(120)]
+    (folder / "late.csv").write_text("\n".join(["id,label", "row,b", *late_rows[::-1], "4"]))
 
 
 def config() -> Config:
@@ -71,7 +79,8 @@ def config() -> Config:
     inputs = ("first.jsonl", "second.jsonl.gz", "third.csv", "fourth.csv.gz", "fifth.jsonl")
     decided = {"costs": ("a:b=3", "1:review=0.3"), "thresholds": ("b=0.2",), "abstain": 0.7}
     snapshots = {"snapshot_records": 25, "keep_snapshots": 2}
-    return check({"inputs": inputs, "max_record_bytes": 2_000, "drift": "drift.jsonl", **snapshots, **decided})
+    late = {"labels": ("late.jsonl", "late.csv"), "max_waiting": 35, "tell_unmatched": True}
+    return check({"inputs": inputs, "max_record_bytes": 2_000, "drift": "drift.jsonl", **snapshots, **decided, **late})
 
 
 def run() -> None:

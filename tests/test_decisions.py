@@ -310,6 +310,14 @@ def test_the_mean_costs_are_those_of_the_events_with_answer_and_label(costs, abs
         assert math.isnan(measures.most_probable_cost)
 
 
+@given(costs, abstains, outcomes)
+def test_costs_that_become_known_later_come_to_what_they_would_have_at_once(costs, abstain, triples):
+    rule = DecisionRule(costs, abstain=abstain)
+    later = _measured(rule, [(decision, answer, None) for decision, answer, _ in triples])
+    later.measure(rule, *([triple[column] for triple in triples] for column in range(3)))
+    assert later.to_state() == _measured(rule, triples).to_state()
+
+
 @given(costs, abstains, outcomes, outcomes)
 def test_measures_of_decisions_add_up_and_go_on_from_their_state(costs, abstain, first, second):
     rule = DecisionRule(costs, abstain=abstain)
