@@ -123,7 +123,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     labels: Annotated[
         Names,
         Meta(
-            description="Files of late labels, read after the inputs, or topics: records with the id of an event, and its label."
+            description="Files of late labels, read after the inputs, or topics: objects with the id of an event, and "
+            "its label."
         ),
     ] = ()
     max_waiting: Annotated[

@@ -33,7 +33,8 @@ def merge(paths: Sequence[str], output: str, console: Console) -> State:
     check_new_snapshot(output)
     states = [read_snapshot(path, State.from_bytes, console.print) for path in paths]
     first, recorded, _ = states[0]
-    merged = State(first.model, first.measures, first.tally, decisions=first.decisions)
+    merged = State(first.model)
+    merged.merge_counts(first)
     for path, (state, *_) in zip(paths[1:], states[1:], strict=True):
         try:
             merged.model = merged.model.merge([merged.model, state.model])

@@ -22,8 +22,8 @@ Key = str | int | float | tuple[bool]
 class WaitingEvent(msgspec.Struct, gc=False):
     """An event that waits for its label: where it was read, its bytes, and what was predicted then.
 
-    `names` are those of its cells, if it is a row of CSV; `answer` holds the probabilities, as the bytes of floats
-    without zeros at the end; `decision` is unset where none was asked for.
+    `names` are those of its cells, if it is a row of CSV; `answer` holds the probabilities of the classes known then,
+    as the bytes of floats; `decision` is unset where none was asked for.
     """
 
     origin: tuple[str, int]

@@ -135,7 +135,7 @@ class Waiting:
         answers, size = probabilities.tobytes(), 8 * probabilities.shape[1]
         for place, entry in enumerate(entries):
             if entry is not None:
-                entry.answer = answers[place * size : (place + 1) * size].rstrip(b"\0")
+                entry.answer = answers[place * size : (place + 1) * size]
                 if decisions is not None:
                     entry.decision = decisions[place]
 
