@@ -32,4 +32,4 @@ class Interrupts:
 
     def _take(self, number: int, _: FrameType | None) -> None:
         self._pending = number
-        signal.signal(number, self._before[number])
+        signal.signal(number, self._before[signal.Signals(number)])

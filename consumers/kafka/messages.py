@@ -100,9 +100,10 @@ class Outputs:
             offsets = [prediction.offset for prediction in outcome.predictions]
             self._send(writer, self._predictions, messages, offsets, values, headers=self._headers)
         if outcome.dead:
-            position = Position(messages.place.topic, messages.place.partition, messages.end)
+            position = Position(*messages.place, messages.end)
             values = [_fitting(position, letter, self._limit - _OVERHEAD) for letter in outcome.dead]
-            self._send(writer, self._dead_letters, messages, [letter.offset for letter in outcome.dead], values)
+            offsets = [letter.offset if letter.origin is None else -1 for letter in outcome.dead]
+            self._send(writer, self._dead_letters, messages, offsets, values)
         if outcome.alarms and self._drift:
             values = [alarm_line(alarm).rstrip() for alarm in outcome.alarms]
             self._send(writer, self._drift, messages, [alarm.offset for alarm in outcome.alarms], values)
@@ -112,17 +113,21 @@ class Outputs:
         writer: Writer,
         topic: str,
         messages: Messages,
-        offsets: Sequence[int],
+        offsets: list[int],
         values: Sequence[bytes],
         *,
         headers: bool = True,
     ) -> None:
-        """Send values, each with the key, the time and, if it is to have them, the headers of its message."""
+        """Send values, each with the key, the time and, if it is to have them, the headers of its message.
+
+        What comes of a record that was read before these messages has no key any more, and the time of the last.
+        """
         place = Place(topic, messages.place.partition % self._partitions[topic])
         keys, timestamps, given = messages.keys, messages.timestamps, messages.headers if headers else []
-        if len(offsets) < len(messages.offsets):
+        if offsets != messages.offsets:
             at = dict(zip(messages.offsets, range(len(messages.offsets)), strict=True))
-            places = [at[offset] for offset in offsets]
-            keys, timestamps = [keys[place] for place in places], [timestamps[place] for place in places]
-            given = [given[place] for place in places] if given else []
+            places = [at.get(offset) for offset in offsets]
+            keys = [None if place is None else keys[place] for place in places]
+            timestamps = [timestamps[-1 if place is None else place] for place in places]
+            given = [() if place is None else given[place] for place in places] if given else []
         writer.send(place, values, keys, timestamps, given or None)

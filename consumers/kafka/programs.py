@@ -166,7 +166,8 @@ def _check_topics(admin: Admin, kafka: KafkaSettings, outputs: Sequence[str]) ->
 
 
 def _learning_shard(config: Config, state: State | None, *, emit: bool) -> Shard:
-    return new_shard(config, state or State(new_model(config)), learn=True, emit=emit, alarms=config.kafka.drift != "")
+    kafka, state = config.kafka, state or State(new_model(config))
+    return new_shard(config, state, learn=True, emit=emit, alarms=kafka.drift != "", late=bool(kafka.labels))
 
 
 def _model_of(changes: dict[str, Any], fold: Fold) -> Classifier:

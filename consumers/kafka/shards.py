@@ -73,8 +73,9 @@ def check_gap(gap: GapError, kafka: KafkaSettings, say: Say) -> None:
     """
     if gap.first < gap.wanted:
         raise BrokerError(
-            f"{gap.place.topic}, partition {gap.place.partition}: offset {gap.wanted:,} was to be read next, and it ends "
-            "before that: the topic was made anew or cut short; begin anew under another application (--application)"
+            f"{gap.place.topic}, partition {gap.place.partition}: offset {gap.wanted:,} was to be read next, and it "
+            "ends before that: the topic was made anew or cut short; begin anew under another application "
+            "(--application)"
         )
     what = (
         f"{gap.place.topic}, partition {gap.place.partition}: offset {gap.wanted:,} was to be read next, and the first "

@@ -90,7 +90,7 @@ class Worker:
         """
         with ExitStack() as stack:
             self._writer = self._first_writer()
-            stack.callback(lambda: self._writer.close())  # whichever it is by then
+            stack.callback(self._close_writer)
             self._reader = self._client.reader(self._group, self._topics, self._kafka.worker, self._kafka.headers)
             stack.callback(self._reader.close)
             self._work()
@@ -100,6 +100,9 @@ class Worker:
             return self._client.writer(self._name)
         except TransactionLostError as lost:
             raise BrokerError(f"worker {self._name} cannot begin: {lost}") from lost
+
+    def _close_writer(self) -> None:
+        self._writer.close()  # whichever it is by then
 
     def _work(self) -> None:
         try:
