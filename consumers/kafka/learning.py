@@ -166,8 +166,8 @@ class Learning:
         """Return a shard that has read nothing."""
         shard = self._make(None)
         first = first_offsets(self._admin, self._places(number), self._kafka.start)
-        for place, offset in first.items():
-            shard.state.positions[place] = offset
+        for place in self._places(number):  # in this order, which shows in the bytes of the state
+            shard.state.positions[place] = first[place]
         self._touched.add(number)
         self._say(f"shard {number}: new")
         return _Kept(shard, at=self._clock())
