@@ -18,6 +18,7 @@ from consumers.kafka.client import (
     Committed,
     FencedError,
     GapError,
+    NotAllowedError,
     Place,
     TooLargeError,
     TopicMissingError,
@@ -499,3 +500,55 @@ def test_topics_are_made_once_looked_at_and_extended(clients):
     until(lambda: admin.ends(places) == {places[0]: 0, places[1]: 0, places[2]: 3}, "the transaction has its mark")
     assert admin.begins(places) == dict.fromkeys(places, 0)
     assert admin.members(unique()) == []
+
+
+# Who may log in
+
+
+def may_log_in(broker, **settings):
+    return {
+        "security_protocol": "SASL_SSL",
+        "username": broker.user,
+        "password": broker.password,
+        "ssl_ca": str(broker.authority),
+        **settings,
+    }
+
+
+def by_certificate(broker, **settings):
+    return {
+        "security_protocol": "SSL",
+        "ssl_ca": str(broker.authority),
+        "ssl_certificate": str(broker.certificate),
+        "ssl_key": str(broker.key),
+        **settings,
+    }
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"])
+def test_who_knows_the_password_is_let_in_and_who_does_not_is_told_at_once(secure_broker, make_clients, mechanism):
+    address, settings = secure_broker.password_address, may_log_in(secure_broker, sasl_mechanism=mechanism)
+    place = Place(make_topic(secure_broker.address), 0)
+    clients = make_clients(address, **settings)
+    send(clients.writer(), place, b"a")
+    tail = clients.tail({place: 0})
+    assert values(read_to(lambda: tail.read(1), {place: 2}), place) == [b"a"]
+    stranger = make_clients(address, connect_seconds=20.0, **{**settings, "password": "not-the-one"})
+    for use in (stranger.admin, stranger.writer):
+        with pytest.raises(NotAllowedError, match="user 'alice' may not log in") as raised:
+            use()
+        assert "not-the-one" not in str(raised.value)
+
+
+def test_who_has_a_certificate_is_let_in_and_who_has_none_is_not(secure_broker, make_clients):
+    address = secure_broker.mutual_address
+    assert make_clients(address, **by_certificate(secure_broker)).admin().partitions("none") == 0
+    stranger = by_certificate(secure_broker, ssl_certificate="", ssl_key="")
+    with pytest.raises(BrokerError, match="no broker answered"):
+        make_clients(address, connect_seconds=1.0, **stranger).admin()
+
+
+def test_a_broker_whose_authority_is_not_trusted_is_not_spoken_to(secure_broker, make_clients):
+    settings = by_certificate(secure_broker, ssl_ca=str(secure_broker.certificate))
+    with pytest.raises(BrokerError, match=r"no broker answered .*(?i:certificate)"):
+        make_clients(secure_broker.mutual_address, connect_seconds=1.0, **settings).admin()

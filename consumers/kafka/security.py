@@ -103,6 +103,7 @@ def tls_context(settings: KafkaSettings) -> ssl.SSLContext:
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(f"kafka.ssl_ca: {settings.ssl_ca} is no PEM file of certificates: {_why(error)}") from None
     context.check_hostname = settings.ssl_check_hostname
+    context.sslsocket_class = _Socket
     if settings.ssl_certificate:
         try:  # a password that is a function keeps OpenSSL from asking for one at the terminal
             context.load_cert_chain(
@@ -146,6 +147,19 @@ def confluent_options(settings: KafkaSettings) -> dict[str, Any]:
         if settings.sasl_mechanism != "OAUTHBEARER":
             options |= {"sasl.username": settings.username, "sasl.password": settings.password}
     return options
+
+
+class _Socket(ssl.SSLSocket):
+    """A socket that is closed when the handshake fails, which kafka-python leaves to the garbage collector."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        try:
+            super().do_handshake(block)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except OSError:
+            self.close()
+            raise
 
 
 def _why(error: Exception) -> str:

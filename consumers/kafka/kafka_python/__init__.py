@@ -3,6 +3,7 @@
 Law: as `consumers.kafka.client` says, the same as any other client.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -107,33 +108,44 @@ class KafkaPython:
     def _connected(self, kind: Callable[..., Made], **options: Any) -> Made:
         """Return one of the library's clients that has reached a broker."""
         settings = self._settings
+        secure = security.kafka_python_options(settings)
+        if security.uses_login(settings) and settings.sasl_mechanism == "OAUTHBEARER":
+            secure["sasl_oauth_token_provider"] = _Token(settings)
+        seconds = max(0.5, settings.connect_seconds)  # one try at least
+        end, attempt = time.monotonic() + seconds, 1.0
+        LAST_WORD.error = None
+        while True:
+            try:
+                return self._opened(kind, min(attempt, max(0.1, end - time.monotonic())), **secure, **options)
+            except errors.KafkaError as error:
+                said = LAST_WORD.error or error  # the library tries a wrong password again for all of its time
+                if isinstance(said, (*NO_LOGIN, errors.AuthorizationError)):
+                    raise failures.login_refused(settings, reason(said)) from None
+                if time.monotonic() >= end:
+                    raise failures.unreachable(settings, seconds, reason(said)) from None
+            attempt *= 2
+
+    def _opened(self, kind: Callable[..., Made], seconds: float, **options: Any) -> Made:
+        """Return one of the library's clients; one that reaches no broker within so many seconds is closed."""
         opened: list[Any] = []
 
         def opening(**config: Any) -> Any:
             opened.append(KafkaNetClient(**config))
             return opened[-1]
 
-        secure = security.kafka_python_options(settings)
-        if security.uses_login(settings) and settings.sasl_mechanism == "OAUTHBEARER":
-            secure["sasl_oauth_token_provider"] = _Token(settings)
-        seconds = max(0.5, settings.connect_seconds)  # one try at least
-        LAST_WORD.text = ""
         try:
             return kind(
-                bootstrap_servers=list(settings.brokers),
+                bootstrap_servers=list(self._settings.brokers),
                 bootstrap_timeout_ms=milliseconds(seconds),
                 reconnect_backoff_max_ms=2000,
                 kafka_client=opening,
                 proxy_url=DIRECT,
-                **secure,
                 **options,
             )
-        except errors.KafkaError as error:
+        except errors.KafkaError:
             for client in opened:
                 client.close()
-            if isinstance(error, (*NO_LOGIN, errors.AuthorizationError)):
-                raise failures.login_refused(settings, reason(error)) from None
-            raise failures.unreachable(settings, seconds, LAST_WORD.text or reason(error)) from None
+            raise
 
 
 class _Token(AbstractTokenProvider):  # type: ignore[misc]  # untyped

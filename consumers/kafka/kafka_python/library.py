@@ -14,7 +14,7 @@ from kafka.future import Future
 from kafka.net.inet import KafkaNetSocket
 from kafka.structs import OffsetAndMetadata
 
-from consumers.kafka.kafka_python.words import milliseconds
+from consumers.kafka.kafka_python.words import NO_LOGIN, milliseconds
 
 CLOSE_SECONDS = 5.0
 
@@ -24,13 +24,16 @@ class LastWord(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.text = ""
+        self.error: Exception | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep why a connection failed."""
-        reason = ", ".join(map(str, record.args or ()))
-        if str(record.msg).startswith("Connection failed") and not (self.text and "timed out" in reason):
-            self.text = reason  # a try that was cut off at the end of its time says less than the one before
+        """Keep the error in a warning: a refused login before any other, and none that only says that time is up."""
+        if isinstance(self.error, NO_LOGIN):
+            return
+        for found in record.args if isinstance(record.args, tuple) else ():
+            late = isinstance(found, errors.KafkaTimeoutError) or "timed out" in str(found)
+            if isinstance(found, Exception) and not late:
+                self.error = found
 
 
 class _Socket(KafkaNetSocket):  # type: ignore[misc]  # untyped

@@ -51,7 +51,7 @@ class KafkaPythonWriter:
             self._producer.take_over(seconds)
         except errors.KafkaError as error:
             if isinstance(error, errors.KafkaTimeoutError):
-                raise failures.unreachable(self._settings, seconds, LAST_WORD.text or reason(error)) from error
+                raise failures.unreachable(self._settings, seconds, reason(LAST_WORD.error or error)) from error
             raise self._lost(error, "taking over a transactional id") from error
 
     def begin(self) -> None:
@@ -78,6 +78,7 @@ class KafkaPythonWriter:
         self._sent.append((topic, futures))
         lists = map(list, headers) if headers is not None else repeat(None)
         columns = zip(values, keys, lists, timestamps if timestamps is not None else repeat(None), strict=False)
+        value: bytes | None = None
         try:
             for value, key, header, timestamp in columns:
                 futures.append(send(topic, value, key, header, partition, timestamp))
@@ -86,7 +87,7 @@ class KafkaPythonWriter:
                     self._settle()
         except errors.KafkaError as error:
             if isinstance(error, TOO_LARGE):
-                raise TooLargeError(topic, len(values[len(futures)] or b"")) from error
+                raise TooLargeError(topic, len(value or b"")) from error
             raise self._lost(error, f"writing to {topic}") from error
         except ValueError as error:  # what kafka-python makes of a partition that it does not know
             raise TransactionLostError(f"writing to {topic}, partition {partition}: {error}") from error
