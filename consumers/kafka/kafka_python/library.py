@@ -131,6 +131,32 @@ class Producer(KafkaProducer):  # type: ignore[misc]  # untyped
         """Commit the transaction."""
         self._waited(self._transaction_manager.begin_commit(), seconds)
 
+    def append(
+        self,
+        partition: TopicPartition,
+        value: bytes | None,
+        key: bytes | None,
+        headers: list[Any],
+        timestamp: int | None,
+    ) -> Any:
+        """Append a message to a partition of the transaction that `join` has joined; return its future.
+
+        `send` does as much, and looks anew at what is the same for each message of a batch.
+        """
+        if len(value or b"") + len(key or b"") > self.config["max_request_size"]:
+            raise errors.MessageSizeTooLargeError
+        return self._accumulator.append(partition, timestamp, key, value, headers)[0]
+
+    def join(self, partition: TopicPartition) -> None:
+        """Make a partition one of the transaction's. Raises ValueError for one that its topic has not."""
+        if partition.partition not in (self._metadata.partitions_for_topic(partition.topic) or ()):
+            raise ValueError(f"topic {partition.topic} has no partition {partition.partition}")
+        self._transaction_manager.maybe_add_partition_to_transaction(partition)
+
+    def wake(self) -> None:
+        """Have what was appended sent."""
+        self._sender.wakeup()
+
     def settle(self, futures: Sequence[Any], seconds: float) -> None:
         """Wait until messages were taken or refused; the futures tell which."""
         end = time.monotonic() + seconds

@@ -71,26 +71,28 @@ class KafkaPythonWriter:
         headers: Sequence[Headers] | None = None,
     ) -> None:
         """Send messages to a partition, one of each column for every message; a value of None deletes its key."""
-        topic, partition = place
+        topic = place.topic
         self._know(topic)
-        send = self._producer.send
+        partition, append = as_partition(place), self._producer.append
         futures: list[Any] = []
         self._sent.append((topic, futures))
-        lists = map(list, headers) if headers is not None else repeat(None)
+        lists = map(list, headers) if headers is not None else repeat([])
         columns = zip(values, keys, lists, timestamps if timestamps is not None else repeat(None), strict=False)
         value: bytes | None = None
         try:
+            self._producer.join(partition)
             for value, key, header, timestamp in columns:
-                futures.append(send(topic, value, key, header, partition, timestamp))
+                futures.append(append(partition, value, key, header, timestamp))
                 self._in_flight += len(value or b"")
                 if self._in_flight > IN_FLIGHT_BYTES:
                     self._settle()
+            self._producer.wake()
         except errors.KafkaError as error:
             if isinstance(error, TOO_LARGE):
                 raise TooLargeError(topic, len(value or b"")) from error
             raise self._lost(error, f"writing to {topic}") from error
-        except ValueError as error:  # what kafka-python makes of a partition that it does not know
-            raise TransactionLostError(f"writing to {topic}, partition {partition}: {error}") from error
+        except ValueError as error:  # the topic may have been extended since this producer looked at it
+            raise TransactionLostError(f"writing to {topic}: {error}") from error
 
     def commit(self, positions: Mapping[Place, Committed], membership: Any) -> None:
         """Commit all that was sent, together with the offsets that a group has read up to, and a note with each."""
