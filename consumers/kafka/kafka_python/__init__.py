@@ -59,6 +59,7 @@ class KafkaPython:
             "fetch_max_wait_ms": milliseconds(settings.commit_seconds),
             "fetch_min_bytes": GATHERED_BYTES,
             "max_poll_records": settings.commit_records,
+            "metadata_max_age_ms": 10_000,  # so soon are partitions read that were added
         }
         admin = self.admin()
         try:

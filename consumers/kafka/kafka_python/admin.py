@@ -21,6 +21,7 @@ from consumers.kafka.settings import KafkaSettings
 Made = TypeVar("Made")
 
 LOOK_AGAIN_SECONDS = 0.1
+AGAIN = (errors.RetriableError, errors.UnknownBrokerIdError)  # the latter of a partition that has no leader yet
 
 
 class KafkaPythonAdmin:
@@ -136,7 +137,7 @@ class KafkaPythonAdmin:
                 return ask()
             except errors.UnknownTopicOrPartitionError:
                 raise TopicMissingError(topic) from None
-            except errors.RetriableError as error:
+            except AGAIN as error:
                 if time.monotonic() + pause > end:
                     raise failures.broker_failed(self._settings, doing, reason(error)) from error
                 time.sleep(pause)
