@@ -93,12 +93,15 @@ def predict(config: Config, console: Console, states: str, given: set[str]) -> S
         follower.start()
         fold = _first(follower, kafka, console)
         config = with_recorded(config, fold.settings, given)
+        model_of = partial(_model_of, given_scoring(config, given))
+        shard = new_shard(config, State(model_of(fold)), learn=False, emit=True, alarms=kafka.drift != "")
+        shard.stamp = fold.stamp
         shards = Following(
-            new_shard(config, State(fold.state.model), learn=False, emit=True, alarms=kafka.drift != ""),
+            shard,
             follower,
             admin,
             kafka,
-            model_of=partial(_model_of, given_scoring(config, given)),
+            model_of=model_of,
             limit=config.max_record_bytes,
             worker=name,
             say=console.print,
