@@ -37,8 +37,8 @@ class Received(NamedTuple):
     timestamp: int
 
 
-def make_topic(address: str, partitions: int = 1, **config: object) -> str:
-    """Make a topic with a name of its own, and return the name when it can be written to.
+def make_topic(address: str, partitions: int = 1, name: str = "", **config: object) -> str:
+    """Make a topic, with a name of its own where none is given; return the name when it can be written to.
 
     Parameters
     ----------
@@ -46,10 +46,12 @@ def make_topic(address: str, partitions: int = 1, **config: object) -> str:
         "host:port" of the cluster.
     partitions
         How many.
+    name
+        The name of one that was deleted, to be made anew.
     config
         Settings of the topic, with underscores for dots: `cleanup_policy="compact"`.
     """
-    name = f"topic-{uuid4().hex[:12]}"
+    name = name or f"topic-{uuid4().hex[:12]}"
     client = AdminClient({"bootstrap.servers": address})
     topic = NewTopic(name, num_partitions=partitions, config=_dotted(config))
     client.create_topics([topic])[name].result(60)

@@ -1,0 +1,25 @@
+"""Whatever befalls workers and broker, nothing is lost and nothing is done twice; `tests/chaos.py` does more of it."""
+
+import pytest
+
+from tests.chaos import Plan, wreak
+from tests.chaos_worker import STEPS
+
+pytestmark = pytest.mark.usefixtures("kafka_jars")
+
+
+def test_states_and_outputs_are_as_without_faults(tmp_path):
+    """Workers are killed at every step, and the broker is killed, and frozen for longer than members may be silent."""
+    plan = Plan(events=12_000, kills=6, restarts=1, session_seconds=3.0, freeze_seconds=7.0)
+    outcome = wreak(plan, tmp_path)
+    assert outcome.differences == []
+    assert [outcome.done[f"killed {step}"] for step in STEPS] == [1] * len(STEPS)
+    assert outcome.done["killed at random"] == 6
+    assert outcome.done["broker killed"] == outcome.done["broker frozen"] == 1
+
+
+def test_the_same_is_noticed_of_workers_that_promise_less(tmp_path):
+    """Outputs that are committed before the offsets they came from are there twice after a kill between the two."""
+    plan = Plan(events=1_500, kills=0, steps=("after offsets",) * 2, restarts=0, freezes=0, control=True)
+    differences = wreak(plan, tmp_path).differences
+    assert any("more than once" in difference.what for difference in differences)
