@@ -13,7 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from consumers.cli import main
-from consumers.kafka import restoring
+from consumers.kafka import confluent, restoring
+from consumers.kafka.confluent.writer import ConfluentWriter
+from consumers.kafka.kafka_python import library
+from consumers.kafka.kafka_python.writer import KafkaPythonWriter
 
 STEPS = (
     "before send",
@@ -113,11 +116,14 @@ def _after(owner: Any, name: str, do: Callable[..., object]) -> None:
 
 def client_classes(client: str) -> tuple[Any, Any]:
     """Return the class of a client's writers, and what adds offsets to a transaction: a class and its method."""
-    from consumers.kafka.kafka_python import library, writer  # noqa: PLC0415  # the one client, not both
-
     if client == "kafka-python":
-        return writer.KafkaPythonWriter, (library.Producer, "add_offsets")
-    raise NotImplementedError(client)
+        return KafkaPythonWriter, (library.Producer, "add_offsets")
+
+    class Producer(confluent.Producer):
+        """One whose methods can be replaced: the library's own is written in C."""
+
+    confluent.Producer = Producer
+    return ConfluentWriter, (Producer, "send_offsets_to_transaction")
 
 
 def run() -> None:

@@ -191,7 +191,7 @@ class Learning:
             raise BrokerError(f"{what}: {error}") from error
         self._check(recorded)
         if not committed:
-            self._check_ends(state)
+            self._check_ends(state, number)
             note = Note(self._worker, stored.manifest.number, 0, self._now())
             self._say(f"shard {number}: no offset is committed any more; what came after its last state is read again")
             self._touched.add(number)
@@ -227,9 +227,9 @@ class Learning:
             except GapError as gap:
                 self._pass_over(gap, shard)
 
-    def _check_ends(self, state: State) -> None:
+    def _check_ends(self, state: State, number: int) -> None:
         """Raise BrokerError where a state is of messages that a topic has not had: it is another one by now."""
-        places = [Place(*place) for place in state.positions]
+        places = [place for place in self._places(number) if place in state.positions]
         for place, end in self._admin.ends(places).items():
             if end < state.positions[place]:
                 check_gap(GapError(place, state.positions[place], end), self._kafka, self._say)
