@@ -46,6 +46,11 @@ def not_allowed(settings: KafkaSettings, kind: str, name: str, doing: str) -> No
     )
 
 
+def unanswered(settings: KafkaSettings, doing: str, reason: str) -> UnreachableError:
+    """Return the error of a broker that was asked again and again, and may answer later."""
+    return UnreachableError(f"{doing} at {addresses(settings)}: {reason}")
+
+
 def broker_failed(settings: KafkaSettings, doing: str, reason: str) -> BrokerError:
     """Return the error of a broker that did not do what it was asked."""
     return BrokerError(f"{doing} at {addresses(settings)}: {reason}")

@@ -122,7 +122,7 @@ class Worker:
             self._change(polled)
             if polled.messages or self._shards.fresh:
                 self._transact(polled.messages)
-        except TransactionLostError as lost:
+        except (TransactionLostError, UnreachableError) as lost:
             self._start_over(str(lost))
 
     def _polled(self) -> Polled:

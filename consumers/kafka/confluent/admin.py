@@ -70,7 +70,11 @@ class ConfluentAdmin:
             return
 
         def ask() -> None:
-            self._client.create_partitions([NewPartitions(topic, partitions)])[topic].result(WAIT_SECONDS)
+            try:
+                self._client.create_partitions([NewPartitions(topic, partitions)])[topic].result(WAIT_SECONDS)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.INVALID_PARTITIONS:  # another has extended it meanwhile
+                    raise
 
         self._asked(ask, f"extending {topic}", topic=topic)
         self._until(lambda: self.partitions(topic) >= partitions)
@@ -158,8 +162,10 @@ class ConfluentAdmin:
                 error = raised.args[0]
                 if error.code() in NO_TOPIC:
                     raise TopicMissingError(topic) from raised
-                if not error.retriable() or time.monotonic() + pause > end:
+                if not error.retriable():
                     found = refused(error, self._settings, doing, topic, group)
                     raise found or failures.broker_failed(self._settings, doing, error.str()) from raised
+                if time.monotonic() + pause > end:
+                    raise failures.unanswered(self._settings, doing, error.str()) from raised
                 time.sleep(pause)
                 pause = min(1.0, 2 * pause)

@@ -139,7 +139,7 @@ class KafkaPythonAdmin:
                 raise TopicMissingError(topic) from None
             except AGAIN as error:
                 if time.monotonic() + pause > end:
-                    raise failures.broker_failed(self._settings, doing, reason(error)) from error
+                    raise failures.unanswered(self._settings, doing, reason(error)) from error
                 time.sleep(pause)
                 pause = min(1.0, 2 * pause)
             except errors.KafkaError as error:

@@ -188,6 +188,8 @@ def explained(error: errors.KafkaError, settings: KafkaSettings, consumer: Consu
         first = consumer.beginning_offsets([partition])[partition]
         return GapError(as_place(partition), consumer.positions()[partition], first)
     doing = f"reading as the group {group}" if group else "reading"
+    if isinstance(error, errors.RetriableError):
+        return failures.unanswered(settings, doing, reason(error))
     return refused(error, settings, doing, group=group) or failures.broker_failed(settings, doing, reason(error))
 
 
