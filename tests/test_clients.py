@@ -25,6 +25,8 @@ from consumers.kafka.client import (
     TransactionLostError,
 )
 from consumers.kafka.clients import connect
+from consumers.kafka.confluent.reader import committed_of
+from consumers.kafka.groups import noted
 from consumers.kafka.settings import KafkaSettings
 from tests.broker import Message, make_topic, read_all, until, write_all
 from tests.broker.network import free_port
@@ -300,6 +302,19 @@ def test_offsets_are_committed_with_a_note(kafka, clients):
     expected = {one: Committed(42, "note")}
     assert reader.committed([zero, one]) == expected
     assert clients.admin().committed(group, [zero, one]) == expected
+
+
+def test_a_note_is_read_whatever_lies_behind_it_in_memory():
+    """confluent-kafka reads past the end of what an admin is told, into bytes that are now and then no text."""
+
+    class Told:
+        topic, partition, offset = "events", 0, 42
+
+        @property
+        def metadata(self):
+            return (noted("note").encode() + b"\xba").decode()
+
+    assert committed_of([Told()]) == {Place("events", 0): Committed(42, "note")}
 
 
 def test_offsets_that_an_open_transaction_is_about_to_commit_are_waited_for(kafka, clients):

@@ -248,10 +248,17 @@ class ConfluentTail:
 def committed_of(partitions: Iterable[TopicPartition]) -> dict[Place, Committed]:
     """Return the offsets of partitions and the notes with them; those without an offset are left out."""
     return {
-        as_place(partition): Committed(partition.offset, note_of(partition.metadata or ""))
+        as_place(partition): Committed(partition.offset, note_of(_metadata(partition)))
         for partition in partitions
         if partition.offset >= 0
     }
+
+
+def _metadata(partition: TopicPartition) -> str:
+    try:
+        return partition.metadata or ""
+    except UnicodeDecodeError as error:  # of what lies behind the note, since the library reads past its end
+        return bytes(error.object).decode(errors="replace")
 
 
 def _headers(message: Message) -> list[tuple[str, bytes]]:
