@@ -19,7 +19,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 from consumers.kafka import failures
 from consumers.kafka.client import Committed, Member, Place, TopicMissingError
 from consumers.kafka.confluent.reader import WAIT_SECONDS, committed_of
-from consumers.kafka.confluent.words import NO_TOPIC, as_partition, as_place, refused
+from consumers.kafka.confluent.words import NO_TOPIC, PASSING, as_partition, as_place, refused
 from consumers.kafka.settings import KafkaSettings
 
 Answer = TypeVar("Answer")
@@ -162,7 +162,7 @@ class ConfluentAdmin:
                 error = raised.args[0]
                 if error.code() in NO_TOPIC:
                     raise TopicMissingError(topic) from raised
-                if not error.retriable():
+                if not (error.retriable() or error.code() in PASSING):
                     found = refused(error, self._settings, doing, topic, group)
                     raise found or failures.broker_failed(self._settings, doing, error.str()) from raised
                 if time.monotonic() + pause > end:

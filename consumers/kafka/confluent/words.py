@@ -28,6 +28,11 @@ NO_TOPIC = {
     KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
     KafkaError._NOENT,  # noqa: SLF001  # what it says of the offsets of a topic that is not there
 }
+PASSING = {  # the library does not call these retriable where an answer holds them
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+}
 RIGHTS = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "topic",
     KafkaError.GROUP_AUTHORIZATION_FAILED: "group",
