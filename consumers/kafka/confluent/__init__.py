@@ -59,6 +59,7 @@ class Confluent:
             "transaction.timeout.ms": timeout,
             "message.timeout.ms": timeout,
             "linger.ms": 5,
+            "retry.backoff.ms": 10,  # a transaction that follows at once meets the end of the one before it
             "message.max.bytes": self._settings.max_message_bytes,
             "queue.buffering.max.kbytes": max(IN_FLIGHT_KILOBYTES, self._settings.max_message_bytes >> 9),
             "delivery.report.only.error": True,
