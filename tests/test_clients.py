@@ -45,8 +45,8 @@ class Clients:
     def reader(self, group, *topics, name="", headers=True):
         return self._closing(self._client.reader(group, topics, name, headers))
 
-    def writer(self, name=""):
-        return self._closing(self._client.writer(name or unique()))
+    def writer(self, name=None):
+        return self._closing(self._client.writer(unique() if name is None else name))
 
     def tail(self, positions):
         return self._closing(self._client.tail(positions))
@@ -382,6 +382,41 @@ def test_messages_of_a_transaction_are_seen_when_it_is_committed_and_never_when_
     until(lambda: clients.admin().ends([place]) == {place: 6}, "both transactions have their marks")
     messages = read_to(lambda: tail.read(1), {place: 6})
     assert values(messages, place) == [b"behind"]
+
+
+def test_messages_of_a_writer_without_a_name_are_there_before_it_has_made_sure_of_them(kafka, clients):
+    """In no transaction: no mark of one follows them, and those that were not made sure of stay as well."""
+    topic = make_topic(kafka.address)
+    writer = clients.writer("")
+    writer.begin()
+    writer.send(Place(topic, 0), [b"a", b"b"], [b"k", None])
+    until(lambda: len(read_all(kafka.address, topic)) == 2, "the messages are there")
+    writer.commit({}, None)
+    writer.send(Place(topic, 0), [b"c"], [None])
+    writer.commit({}, None)
+    assert [(message.offset, message.value) for message in read_all(kafka.address, topic)] == [
+        (0, b"a"),
+        (1, b"b"),
+        (2, b"c"),
+    ]
+    assert clients.admin().ends([Place(topic, 0)]) == {Place(topic, 0): 3}
+
+
+def test_a_writer_without_a_name_tells_what_was_not_taken(broker, make_clients):
+    topic = make_topic(broker.address, max_message_bytes=2000)
+    clients = make_clients(broker.address, transaction_seconds=2.0)
+    refused = clients.writer("")
+    refused.send(Place(topic, 0), [b"x" * 5000], [None])
+    with pytest.raises(TooLargeError):
+        refused.commit({}, None)
+    left = clients.writer("")
+    left.send(Place(topic, 0), [b"a"], [None])
+    left.commit({}, None)
+    broker.freeze()
+    left.send(Place(topic, 0), [b"b"], [None])
+    with pytest.raises(TransactionLostError):
+        left.commit({}, None)
+    broker.thaw()
 
 
 def test_positions_pass_over_the_marks_of_transactions(kafka, clients):

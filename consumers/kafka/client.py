@@ -256,7 +256,11 @@ class Client(Protocol):
         ...
 
     def writer(self, name: str) -> Writer:
-        """Return a transactional producer of that name (its transactional id)."""
+        """Return a transactional producer of that name (its transactional id).
+
+        With "" for none, messages are there as soon as they are taken, each once, and in no transaction: `begin` begins
+        nothing, and `commit`, which takes no offsets, returns when all were taken.
+        """
         ...
 
     def tail(self, positions: Mapping[Place, int]) -> Tail:

@@ -50,13 +50,13 @@ class Confluent:
         return ConfluentReader(settings, consumer, group, topics, headers, kind == "cooperative-sticky")
 
     def writer(self, name: str) -> ConfluentWriter:
-        """Return a transactional producer of that name (its transactional id)."""
+        """Return a transactional producer of that name (its transactional id), one of none without transactions."""
         self._reached()
         timeout = _milliseconds(self._settings.transaction_seconds)
+        transactional = {"transactional.id": name, "transaction.timeout.ms": timeout}
         options = {
-            "transactional.id": name,
-            "client.id": name,
-            "transaction.timeout.ms": timeout,
+            **(transactional if name else {"enable.idempotence": True}),
+            "client.id": name or self._settings.application,
             "message.timeout.ms": timeout,
             "linger.ms": 5,
             "retry.backoff.ms": 10,  # a transaction that follows at once meets the end of the one before it
@@ -67,6 +67,8 @@ class Confluent:
         writer = ConfluentWriter(
             self._settings, lambda refused: Producer(self._options(on_delivery=refused, **options)), name
         )
+        if not name:
+            return writer
         try:
             writer.take_over()
         except BaseException:

@@ -30,7 +30,10 @@ CLOSE_SECONDS = 5.0
 
 
 class ConfluentWriter:
-    """A transactional producer; `make` makes the library's, given what to call for each message that is refused."""
+    """A producer, transactional where it has a name.
+
+    `make` makes the library's, given what to call for each message that is refused.
+    """
 
     def __init__(self, settings: KafkaSettings, make: Callable[[Callable[..., None]], Producer], name: str) -> None:
         self._settings = settings
@@ -58,6 +61,8 @@ class ConfluentWriter:
     def begin(self) -> None:
         """Begin a transaction."""
         self._failed.clear()
+        if not self._name:
+            return
         try:
             self._producer.begin_transaction()
         except KafkaException as error:
@@ -96,6 +101,12 @@ class ConfluentWriter:
     def commit(self, positions: Mapping[Place, Committed], membership: Any) -> None:
         """Commit all that was sent, together with the offsets that a group has read up to, and a note with each."""
         seconds = self._settings.transaction_seconds
+        if not self._name:
+            left = self._producer.flush(seconds)
+            self._check("writing")
+            if left:
+                raise TransactionLostError(f"writing: {left} messages were not taken for {seconds:g} s")
+            return
         try:
             if positions:
                 offsets = [as_partition(place, held.offset, noted(held.note)) for place, held in positions.items()]

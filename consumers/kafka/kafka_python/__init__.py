@@ -71,13 +71,14 @@ class KafkaPython:
         return KafkaPythonReader(settings, self._connected(Consumer, **READING, **options), group, topics, headers)
 
     def writer(self, name: str) -> "KafkaPythonWriter":
-        """Return a transactional producer of that name (its transactional id)."""
+        """Return a transactional producer of that name (its transactional id), one of none without transactions."""
         settings = self._settings
         timeout = milliseconds(settings.transaction_seconds)
         producer = self._connected(
             Producer,
-            transactional_id=name,
-            client_id=name,
+            transactional_id=name or None,
+            enable_idempotence=True,
+            client_id=name or settings.application,
             transaction_timeout_ms=timeout,
             request_timeout_ms=min(30_000, timeout),
             delivery_timeout_ms=timeout + 1000,
@@ -90,6 +91,8 @@ class KafkaPython:
             metrics_enabled=False,
         )
         writer = KafkaPythonWriter(settings, producer, name, self.admin)
+        if not name:
+            return writer
         try:
             writer.take_over()
         except BaseException:

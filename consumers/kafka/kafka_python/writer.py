@@ -31,7 +31,7 @@ IN_FLIGHT_BYTES = 8 << 20  # the library's own memory has no bound
 
 
 class KafkaPythonWriter:
-    """A transactional producer."""
+    """A producer, transactional where it has a name."""
 
     def __init__(
         self, settings: KafkaSettings, producer: Producer, name: str, admin: Callable[[], "KafkaPythonAdmin"]
@@ -57,6 +57,8 @@ class KafkaPythonWriter:
     def begin(self) -> None:
         """Begin a transaction."""
         self._sent, self._in_flight = [], 0
+        if not self._name:
+            return
         try:
             self._producer.begin_transaction()
         except errors.KafkaError as error:
@@ -104,7 +106,8 @@ class KafkaPythonWriter:
             if offsets:
                 self._producer.add_offsets(offsets, membership, self._settings.transaction_seconds)
             self._settle()
-            self._producer.commit(self._settings.transaction_seconds)
+            if self._name:
+                self._producer.commit(self._settings.transaction_seconds)
         except errors.KafkaError as error:
             raise self._lost(error, "committing", getattr(membership, "group_id", "")) from error
 
