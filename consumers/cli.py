@@ -6,82 +6,28 @@ imported by them: help and mistakes answer at once.
 
 import io
 import json
+import os
 import signal
 import sys
-from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar, get_args, get_origin
-from typing import Literal as LiteralType
+from typing import Any, NoReturn
 
 import click
 
 from consumers.config import DECISION_SETTINGS, FIELD_SETTINGS, SCORE_SETTINGS, Config
 from consumers.errors import BrokerError, InterruptedRunError, RefusalError
+from consumers.flags import KAFKA_FLAGS, configured, given_flags, make_console, read_config
+from consumers.kafka import commands as kafka_commands
 from consumers.kafka.settings import KafkaSettings
 from consumers.kafka.topics import is_kafka
 from consumers.settings import KAFKA, Setting, load, settings
 
 _ALL = {setting.name for setting in settings()}
-_TOPICS = {
-    "events",
-    "labels",
-    "predictions",
-    "dead_letters",
-    "state",
-    "drift",
-}  # addresses name them on the command line
-_KAFKA = {setting.name for setting in settings(KafkaSettings) if not setting.secret} - _TOPICS
 _STATE_ONLY = {"snapshots", "keep_snapshots", "snapshot_records", "snapshot_seconds"}
 _LATE = {"labels", "max_waiting", "tell_unmatched"}
 _EVALUATED = _ALL - _STATE_ONLY - {"output", "dead_letters", "explain", "drift", "tell_unmatched"}
 _READ = {"inputs", "format", "max_record_bytes", *FIELD_SETTINGS}
 _PREDICTED = {*_READ, *SCORE_SETTINGS, *DECISION_SETTINGS, *_LATE, "output", "dead_letters", "explain", "drift"}
 _NOT_UNLEARNED = "not-unlearned.jsonl"
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def _configured(names: set[str], **defaults: str) -> Callable[[_Command], _Command]:
-    """Give a command a flag for each of the named settings, and the inputs as arguments; say some other defaults."""
-
-    def decorate(command: _Command) -> _Command:
-        kafka = [setting for setting in settings(KafkaSettings) if setting.name in _KAFKA]
-        for setting in reversed([*settings(), *kafka]):
-            if setting.name in names:
-                command = _flag(setting, defaults.get(setting.name))(command)
-        return click.option("--config", "file", metavar="FILE", help="A TOML file of settings; flags go before it.")(
-            command
-        )
-
-    return decorate
-
-
-def _flag(setting: Setting, told: str | None) -> Callable[[_Command], _Command]:
-    if setting.name == "inputs":
-        return click.argument("inputs", nargs=-1)
-    kind: Any = setting.type
-    if get_origin(kind) is LiteralType:
-        kind = click.Choice(get_args(kind))
-    default = told or (", ".join(map(str, setting.default)) if setting.several else str(setting.default))
-    return click.option(
-        "--" + setting.name.replace("_", "-"),
-        setting.name,
-        type=kind,
-        is_flag=False,
-        multiple=setting.several,
-        default=() if setting.several else None,
-        help=setting.description
-        + ("  Give the flag once for each." if setting.several else "")
-        + (f"  [default: {default}]" if default else ""),
-    )
-
-
-def _config(file: str | None, flags: dict[str, Any]) -> Config:
-    """Return the settings of a file with the flags that were given laid over them."""
-    return load(file, _given(flags))
-
-
-def _given(flags: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in flags.items() if value is not None and value != ()}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -91,25 +37,25 @@ def cli() -> None:
 
 
 @cli.command()
-@_configured(_ALL | _KAFKA)
+@configured(_ALL | KAFKA_FLAGS)
 def run(file: str | None, **flags: Any) -> None:
     """Predict each event, then learn it if it has a label."""
-    config = _config(file, flags)
+    config = read_config(file, flags)
     _run(config, emit=True)
 
 
 @cli.command()
-@_configured(_ALL - {"output", "explain"} | _KAFKA)
+@configured(_ALL - {"output", "explain"} | KAFKA_FLAGS)
 def train(file: str | None, **flags: Any) -> None:
     """Learn and measure; write no predictions."""
-    _run(_config(file, flags), emit=False)
+    _run(read_config(file, flags), emit=False)
 
 
 def _run(config: Config, *, emit: bool) -> None:
     """Run, then show the report and where everything is."""
     from consumers import programs, report
 
-    console = _console()
+    console = make_console()
     if is_kafka(config):
         from consumers.kafka import programs as kafka_programs
 
@@ -127,16 +73,16 @@ def _run(config: Config, *, emit: bool) -> None:
 
 @cli.command()
 @click.argument("snapshot")
-@_configured(_PREDICTED | _KAFKA)
+@configured(_PREDICTED | KAFKA_FLAGS)
 def predict(snapshot: str, file: str | None, **flags: Any) -> None:
-    """Predict with SNAPSHOT, a file or a folder of them; learn nothing.
+    """Predict with SNAPSHOT, a file or a folder of them, or a topic of states; learn nothing.
 
     What is label, id, and to be ignored is known from the snapshot, where the flags do not say otherwise.
     """
     from consumers import programs, report
 
-    config, console = _config(file, flags), _console()
-    given = set(_given(flags))
+    config, console = read_config(file, flags), make_console()
+    given = set(given_flags(flags))
     if is_kafka(config):
         from consumers.kafka import programs as kafka_programs
 
@@ -149,33 +95,32 @@ def predict(snapshot: str, file: str | None, **flags: Any) -> None:
 
 
 @cli.command()
-@_configured(_EVALUATED)
+@configured(_EVALUATED)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def evaluate(file: str | None, as_json: bool, **flags: Any) -> None:
     """Predict, learn and measure; write nothing but the report."""
     from consumers import programs, report
 
-    config = _config(file, flags)
-    state = programs.run(config, _console(), emit=False, keep=False)
+    config = read_config(file, flags)
+    state = programs.run(config, make_console(), emit=False, keep=False)
     if as_json:
         click.echo(json.dumps(report.summary(state)))
     else:
-        report.show_report(_console(stderr=False), report.summary(state), config.label)
+        report.show_report(make_console(stderr=False), report.summary(state), config.label)
 
 
 @cli.command()
 @click.argument("snapshot")
+@configured({"application"})
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--top", default=5, show_default=True, type=click.IntRange(min=0), help="Values to show of a feature.")
 @click.option("--feature", help="The one feature to show.")
-def inspect(snapshot: str, as_json: bool, top: int, feature: str | None) -> None:
-    """Show what is in SNAPSHOT, a file or a folder of them."""
-    from consumers import report
-    from consumers.snapshots import read_snapshot
-    from consumers.state import State
+def inspect(snapshot: str, file: str | None, as_json: bool, top: int, feature: str | None, **flags: Any) -> None:
+    """Show what is in SNAPSHOT, a file or a folder of them, or a topic of states."""
+    from consumers import programs, report
     from streamnb.describe import describe
 
-    state, recorded, lengths = read_snapshot(snapshot, State.from_bytes, _console().print)
+    state, recorded, lengths = programs.read_known(snapshot, read_config(file, flags).kafka, make_console())
     try:
         described = describe(state.model, top, feature)
     except ValueError as error:
@@ -188,29 +133,31 @@ def inspect(snapshot: str, as_json: bool, top: int, feature: str | None) -> None
         whole = {"model": described, "report": report.summary(state), "positions": positions}
         click.echo(json.dumps({**whole, "settings": recorded, "outputs": lengths}))
         return
-    console = _console(stderr=False)
+    console = make_console(stderr=False)
     report.show_model(console, described)
     if feature is not None:
         return
     report.show_report(console, report.summary(state), recorded.get("label", "label"))
     for place in positions:
-        console.print(f"position: {report.printable(place['stream'])}, next offset {place['offset']:,}")
+        partition = f", partition {place['partition']}" if place["partition"] else ""
+        console.print(f"position: {report.printable(place['stream'])}{partition}, next offset {place['offset']:,}")
 
 
 @cli.command()
 @click.argument("snapshots", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, help="The file to write the merged snapshot to.")
-def merge(snapshots: tuple[str, ...], output: str) -> None:
-    """Merge SNAPSHOTS, files or folders of them, into the model that would have learned what each of them did."""
+@configured({"application"})
+def merge(snapshots: tuple[str, ...], output: str, file: str | None, **flags: Any) -> None:
+    """Merge SNAPSHOTS, files or folders of them, or topics of states, into the model of them all."""
     from consumers import edit
 
-    state = edit.merge(snapshots, output, _console())
-    _console().print(f"{output}: {len(snapshots)} snapshots merged, {state.model.learned:,} events learned")
+    state = edit.merge(snapshots, output, read_config(file, flags).kafka, make_console())
+    make_console().print(f"{output}: {len(snapshots)} snapshots merged, {state.model.learned:,} events learned")
 
 
 @cli.command()
 @click.argument("snapshot")
-@_configured(_READ | {"dead_letters"}, dead_letters=_NOT_UNLEARNED)
+@configured(_READ | {"dead_letters"}, dead_letters=_NOT_UNLEARNED)
 def unlearn(snapshot: str, file: str | None, **flags: Any) -> None:
     """Take events back out of SNAPSHOT, a file or a folder of them: what is left is as if they had never come.
 
@@ -219,8 +166,8 @@ def unlearn(snapshot: str, file: str | None, **flags: Any) -> None:
     """
     from consumers import edit
 
-    given, console = set(_given(flags)), _console()
-    config = _config(file, {"dead_letters": _NOT_UNLEARNED, "inputs": ("-",), **_given(flags)})
+    given, console = set(given_flags(flags)), make_console()
+    config = read_config(file, {"dead_letters": _NOT_UNLEARNED, "inputs": ("-",), **given_flags(flags)})
     taken_back, reasons = edit.unlearn(snapshot, config, console, given)
     console.print(f"{snapshot}: {taken_back:,} events unlearned")
     for reason, count in reasons.most_common():
@@ -235,11 +182,24 @@ def unlearn(snapshot: str, file: str | None, **flags: Any) -> None:
 @click.option("--label", help="The class to explain, as JSON or text.  [default: the most probable]")
 @click.option("--against", help="The class to compare it with.  [default: the most probable of the others]")
 @click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
-def explain(snapshot: str, event: str, label: str | None, against: str | None, as_json: bool) -> None:
-    """Tell why SNAPSHOT, a file or a folder of them, gives EVENT, a JSON object (- for standard input), its class."""
+@configured({"application"})
+def explain(
+    snapshot: str,
+    event: str,
+    label: str | None,
+    against: str | None,
+    as_json: bool,
+    file: str | None,
+    **flags: Any,
+) -> None:
+    """Tell why SNAPSHOT, a file, a folder of them or a topic of states, gives EVENT, a JSON object, its class.
+
+    EVENT is read from standard input where it is -.
+    """
     from consumers import programs, report
 
-    explanation = programs.explain(snapshot, event, label, against, _console())
+    kafka = read_config(file, flags).kafka
+    explanation = programs.explain(snapshot, kafka, event, label, against, make_console())
     if as_json:
         click.echo(json.dumps(report.reasons(explanation)))
         return
@@ -249,9 +209,9 @@ def explain(snapshot: str, event: str, label: str | None, against: str | None, a
 
 @cli.command("config")
 @click.option("--config", "file", metavar="FILE", help="A TOML file of settings to lay over the defaults.")
-def show_config(file: str | None) -> None:
+def showread_config(file: str | None) -> None:
     """Print every setting with its value and its meaning, as TOML."""
-    config = load(file, {})
+    config = read_config(file, {})
     _show_settings(settings(), config)
     click.echo(f"\n[{KAFKA}]  # flags too, but for topics, which addresses name (kafka://HOST:PORT/TOPIC), and secrets")
     _show_settings(settings(KafkaSettings), config.kafka)
@@ -283,14 +243,13 @@ def demo(folder: str) -> None:
             "dead_letters": f"{folder}/dead-letters.jsonl",
             "snapshots": f"{folder}/snapshots",
         },
+        {},
     )
     _run(config, emit=True)
 
 
-def _console(*, stderr: bool = True) -> Any:
-    from rich.console import Console
-
-    return Console(stderr=stderr, soft_wrap=True, highlight=False, markup=False, emoji=False)  # data is no markup
+for command in (kafka_commands.topics, kafka_commands.replay, kafka_commands.lag):
+    cli.add_command(command)
 
 
 def _where(console: Any, outputs: dict[str, str], config: Config) -> None:
@@ -305,7 +264,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        cli.main(prog_name="streamnb", standalone_mode=False)
+        cli.main(prog_name="streamnb", standalone_mode=False, obj=os.environ)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):

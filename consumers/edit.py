@@ -16,22 +16,24 @@ from consumers.errors import FileError
 from consumers.fields import Taken, bad_labels, bury, take
 from consumers.formats import dead_letter_line
 from consumers.inputs import FileSource
-from consumers.programs import check_outputs, fields_of, open_output, with_recorded
+from consumers.kafka.settings import KafkaSettings
+from consumers.kafka.topics import SCHEME
+from consumers.programs import check_outputs, fields_of, open_output, read_known, with_recorded
 from consumers.records import NO_LABEL, NOT_A_TIME, NOT_LEARNED, Batch, DeadLetter
-from consumers.snapshots import check_new_snapshot, held_snapshot, read_snapshot, write_snapshot
+from consumers.snapshots import check_new_snapshot, held_snapshot, write_snapshot
 from consumers.state import State
 from streamnb.classifier import Classifier
 
 
-def merge(paths: Sequence[str], output: str, console: Console) -> State:
-    """Merge the models and the measures of snapshots, files or folders, in their order; write them to a file.
+def merge(paths: Sequence[str], output: str, kafka: KafkaSettings, console: Console) -> State:
+    """Merge the models and the measures of snapshots, as `read_known` reads them, in their order; write them to a file.
 
     What the runs had read is not merged: a merged snapshot is no run to go on with, and what waits stays in its part.
 
     Raises FileError for snapshots that do not go together, and for an output that is there already.
     """
     check_new_snapshot(output)
-    states = [read_snapshot(path, State.from_bytes, console.print) for path in paths]
+    states = [read_known(path, kafka, console) for path in paths]
     first, recorded, _ = states[0]
     merged = State(first.model)
     merged.merge_counts(first)
@@ -52,6 +54,8 @@ def unlearn(path: str, config: Config, console: Console, given: set[str]) -> tup
 
     Returns how many events were taken back, and how many not, by reason. Raises FileError, before anything is touched.
     """
+    if path.startswith(SCHEME):
+        raise FileError(f"{path} is a topic, whose states are replaced by what learns: nothing can be unlearned there")
     taken_back, reasons = 0, Counter[str]()
     with ExitStack() as stack:
         held, replace = stack.enter_context(held_snapshot(path, State.from_bytes, console.print))

@@ -5,10 +5,13 @@ at once, for which nothing is saved, and what was saved before holds.
 """
 
 import signal
+from collections.abc import Callable
 from types import FrameType
 from typing import Self
 
 from consumers.errors import InterruptedRunError
+
+_NAP_SECONDS = 0.1
 
 
 class Interrupts:
@@ -29,6 +32,14 @@ class Interrupts:
         """Raise InterruptedRunError if a signal has come."""
         if self._pending is not None:
             raise InterruptedRunError(self._pending, signal.Signals(self._pending).name)
+
+    def pause(self, seconds: float, sleep: Callable[[float], object]) -> None:
+        """Sleep for so many seconds, in naps, and raise InterruptedRunError once a signal has come."""
+        self.check()
+        while seconds > 0.0:
+            sleep(min(seconds, _NAP_SECONDS))
+            seconds -= _NAP_SECONDS
+            self.check()
 
     def _take(self, number: int, _: FrameType | None) -> None:
         self._pending = number

@@ -22,6 +22,9 @@ from consumers.files import STANDARD, is_device, is_same
 from consumers.formats import parse_one
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
+from consumers.kafka.settings import KafkaSettings
+from consumers.kafka.states import read_states
+from consumers.kafka.topics import SCHEME
 from consumers.loop import Loop, Sinks, SnapshotPolicy
 from consumers.models import check_same, configure, given_scoring, new_model
 from consumers.named import decision_rule, named_label
@@ -75,7 +78,7 @@ def predict(config: Config, console: Console, path: str, given: set[str]) -> Sta
 
     Raises FileError, before anything is touched.
     """
-    loaded, recorded, _ = read_snapshot(path, State.from_bytes, console.print)
+    loaded, recorded, _ = read_known(path, config.kafka, console)
     state = State(loaded.model)
     config = with_recorded(config, recorded, given)
     configure(state.model, given_scoring(config, given))
@@ -83,12 +86,14 @@ def predict(config: Config, console: Console, path: str, given: set[str]) -> Sta
     return state
 
 
-def explain(path: str, text: str, label: str | None, against: str | None, console: Console) -> Explanation:
+def explain(
+    path: str, kafka: KafkaSettings, text: str, label: str | None, against: str | None, console: Console
+) -> Explanation:
     """Return why the model of a snapshot gives an event, as JSON or "-" for standard input, its class.
 
     Raises FileError or ConfigError for what cannot be explained.
     """
-    loaded, recorded, _ = read_snapshot(path, State.from_bytes, console.print)
+    loaded, recorded, _ = read_known(path, kafka, console)
     record = _standard_input() if text == STANDARD else text.encode(errors="surrogateescape")
     event = parse_one(record, max(len(record), 1))
     if not isinstance(event, dict):
@@ -103,6 +108,24 @@ def explain(path: str, text: str, label: str | None, against: str | None, consol
     if explanation is None:
         raise FileError(f"snapshot {path} has learned nothing yet: there is nothing to explain")
     return explanation
+
+
+def read_known(path: str, kafka: KafkaSettings, console: Console) -> tuple[State, Mapping[str, Any], Mapping[str, int]]:
+    """Return the state, the settings and the lengths of outputs that a snapshot holds; of a topic, those of its states.
+
+    Parameters
+    ----------
+    path
+        A file, a folder of them, or kafka://HOST:PORT/TOPIC.
+    kafka
+        The application whose states those of a topic are, and how to reach it.
+
+    Raises FileError; ConfigError and BrokerError for topics.
+    """
+    if path.startswith(SCHEME):
+        fold = read_states(path, kafka)
+        return fold.state, fold.settings, {}
+    return read_snapshot(path, State.from_bytes, console.print)
 
 
 def _standard_input() -> bytes:

@@ -13,6 +13,7 @@ import msgspec
 
 from consumers.config import Config
 from consumers.errors import ConfigError
+from consumers.kafka.secrets import PREFIX, with_secrets
 from consumers.kafka.settings import SECRET, KafkaSettings
 
 KAFKA = "kafka"
@@ -52,13 +53,15 @@ def settings(of: type[msgspec.Struct] = Config) -> list[Setting]:
     return found
 
 
-def load(path: str | None, flags: Mapping[str, Any]) -> Config:
-    """Return the settings of a TOML file, if any, with the flags laid over them.
+def load(path: str | None, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
+    """Return the settings of a TOML file, if any, with the secrets, the environment and the flags laid over them.
 
     Parameters
     ----------
     flags
         Settings by name, those of the table [kafka] among them.
+    environment
+        Its variables STREAMNB_KAFKA_NAME are settings of the table [kafka].
 
     Raises ConfigError.
     """
@@ -68,7 +71,8 @@ def load(path: str | None, flags: Mapping[str, Any]) -> Config:
         raise ConfigError("kafka is a table: put its settings under [kafka]")
     own = {setting.name for setting in settings()}
     kafka = {name: value for name, value in flags.items() if name not in own}
-    table = {**table, **kafka}
+    rest = {name: text for name, text in environment.items() if name.removeprefix(PREFIX).lower() not in kafka}
+    table = {**with_secrets({**table, **kafka}, rest), **kafka}
     return check(
         {**values, **{name: flags[name] for name in flags if name in own}, **({KAFKA: table} if table else {})}
     )

@@ -1,7 +1,10 @@
 """The command streamnb, run in this process or in one of its own."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,6 +47,24 @@ def streamnb_process(folder: Path, *arguments: str, stdin: bytes = b"") -> Outco
     command = [sys.executable, "-m", "consumers.cli", *arguments]
     ran = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, check=False)
     return Outcome(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+
+
+@contextmanager
+def streamnb_started(folder: Path, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    """Run the command in a process of its own, in a folder, with more in its environment; it is killed at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "consumers.cli", *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def predictions(path: Path) -> list[Prediction]:

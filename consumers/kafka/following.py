@@ -32,6 +32,16 @@ class Fold(NamedTuple):
     stamp: str
 
 
+def fold_of(states: Mapping[int, tuple[int, State, Mapping[str, Any]]]) -> Fold:
+    """Return the fold of states: of each shard, by its number, the number of its state, the state and its settings."""
+    shards = sorted(states.items())
+    return Fold(
+        folded([state for _, (_, state, _) in shards]),
+        shards[0][1][2],
+        " ".join(f"{shard}:{number}" for shard, (number, _, _) in shards),
+    )
+
+
 class Follower:
     """Reads the topic of states and folds the newest of each shard, in a thread of its own.
 
@@ -115,12 +125,7 @@ class Follower:
                 self._states[number] = stored.manifest.number, state, settings
                 newer = True
         if newer:
-            shards = sorted(self._states.items())
-            fold = Fold(
-                folded([state for _, (_, state, _) in shards]),
-                shards[0][1][2],
-                " ".join(f"{shard}:{number}" for shard, (number, _, _) in shards),
-            )
+            fold = fold_of(self._states)
             with self._changed:
                 self._fold = fold
                 self._changed.notify_all()
@@ -169,6 +174,7 @@ class Following:
         self._say = say
         self._offsets: dict[Place, int] = {}
         self._touched: set[Place] = set()
+        self._swap()
 
     @property
     def fresh(self) -> bool:

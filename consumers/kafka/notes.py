@@ -29,10 +29,11 @@ class Note(msgspec.Struct, frozen=True):
 
 def newest_note(committed: Iterable[Committed]) -> Note:
     """Return the newest of the notes with some offsets; what other programs noted is passed over."""
-    return max(map(_read, committed), key=lambda note: note.number, default=Note())
+    return max(map(read_note, committed), key=lambda note: note.number, default=Note())
 
 
-def _read(committed: Committed) -> Note:
+def read_note(committed: Committed) -> Note:
+    """Return the note with an offset; an empty one where another program committed it."""
     try:
         return msgspec.json.decode(committed.note, type=Note)
     except msgspec.DecodeError:

@@ -15,6 +15,8 @@ from consumers.kafka.settings import KafkaSettings
 
 SCHEME = "kafka://"
 
+_NO_BROKER = "no broker is named: give --brokers HOST:PORT, or kafka://HOST:PORT/TOPIC"
+
 
 class Address(NamedTuple):
     """A topic, or several, and the brokers to ask for them; none for those of the settings."""
@@ -47,6 +49,20 @@ def parse_address(setting: str, text: str) -> Address:
         if not colon or not port.isdigit():
             raise ConfigError(f"{setting} has {text!r}: a broker is HOST:PORT, and {broker!r} is not")
     return Address(brokers, topics)
+
+
+def with_address(setting: str, text: str, kafka: KafkaSettings) -> tuple[KafkaSettings, str]:
+    """Return settings with the brokers of an address of one topic, and the topic; its bare name will do as well.
+
+    Raises ConfigError for an address that cannot be, or where no broker is named.
+    """
+    brokers, topics = parse_address(setting, text if text.startswith(SCHEME) else f"{SCHEME}/{text}")
+    if len(topics) > 1:
+        raise ConfigError(f"{setting} names {len(topics)} topics: it is one")
+    kafka = msgspec.structs.replace(kafka, brokers=brokers or kafka.brokers)
+    if not kafka.brokers:
+        raise ConfigError(_NO_BROKER)
+    return kafka, topics[0]
 
 
 def with_topics(config: Config, state: str | None = None) -> Config:
@@ -104,7 +120,7 @@ def _address(setting: str, path: str) -> Address:
 def _check(kafka: KafkaSettings) -> None:
     """Raise ConfigError where no broker is named, or a topic has two parts to play."""
     if not kafka.brokers:
-        raise ConfigError("no broker is named: give --brokers HOST:PORT, or kafka://HOST:PORT/TOPIC")
+        raise ConfigError(_NO_BROKER)
     outputs = [kafka.predictions, kafka.dead_letters, kafka.state, *([kafka.drift] if kafka.drift else [])]
     topics = [*kafka.events, *kafka.labels, *outputs]
     for topic in topics:
