@@ -221,7 +221,7 @@ class Application:
         """Write events, each to its partition, to the first topic or another."""
         topic = topic or self.events
         self.fed.update(Place(topic, message.partition) for message in messages)
-        write_all(self.address, topic, messages, message_timeout_ms=300_000)
+        write_all(self.address, topic, messages, message_timeout_ms=300_000, enable_idempotence=True)
 
     def worker(
         self,
@@ -256,6 +256,10 @@ class Application:
         except KafkaException:
             return {}
 
+    def total_read(self) -> int:
+        """Return how much of all partitions was read; 0 while no broker answers."""
+        return sum(self.committed().values())
+
     def has_read(self, fed: Mapping[Place, int], group: str = "") -> bool:
         """Tell whether so much of each partition has been read."""
         held = self.committed(group)
@@ -289,7 +293,7 @@ class Application:
         )
 
     def _places(self) -> list[Place]:
-        topics = self._values["kafka"]["events"]
+        topics = [*self._values["kafka"]["events"], *self._values["kafka"].get("labels", ())]
         return [Place(topic, partition) for topic in topics for partition in range(self.partitions)]
 
     def _consumer(self, group: str) -> Consumer:

@@ -232,3 +232,19 @@ def _configure(address, topic, settings):
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
     for future in admin.incremental_alter_configs([resource]).values():
         future.result(60)
+
+
+def test_a_worker_outlives_a_broker_that_is_away_for_long(broker, tmp_path):
+    """Longer than a worker waits for one at its start, and longer than its transactions may take."""
+    with Application(broker.address, tmp_path, 2, {"connect_seconds": 1.0, "transaction_seconds": 2.0}) as application:
+        application.write(list(events(2_000, 2, seed=1)))
+        worker = application.worker("w1", faults=["--halt", "after commit", "--count", "5"])
+        until(worker.is_halted, "the worker stands still")
+        broker.kill()
+        worker.signal(signal.SIGCONT)
+        worker.until_said("trying again")
+        broker.start()
+        application.write(list(events(500, 2, seed=1, first=2_000)))
+        application.until_read()
+        assert worker.stop() == 128 + signal.SIGTERM
+        assert application.differences(to_the_end=True) == []

@@ -169,6 +169,48 @@ def take(shard, config, topic, partition, message):
     return shard.take(batch_of(messages, config.max_record_bytes))
 
 
+@pytest.fixture
+def with_labels(kafka, tmp_path):
+    with Application(kafka.address, tmp_path, PARTITIONS, SHORT) as application:
+        labels = make_topic(application.address, PARTITIONS, retention_ms=-1)
+        application.use(labels=[labels])
+        yield application
+
+
+def test_a_late_label_finds_its_event_whoever_reads_them(with_labels):
+    """Each label is learned once, by the shard where its event waits, though workers die and take over."""
+    application, labels = with_labels, with_labels.config.kafka.labels[0]
+    workers = {}
+    for number, name in enumerate(("w1", "w2", "w1", "w2")):
+        if name in workers:
+            workers[name].kill()
+        workers[name] = application.worker(name)
+        messages = list(events(600, PARTITIONS, seed=5, poison=0.0, first=600 * number))
+        application.write([message._replace(value=without(message.value, "label")) for message in messages])
+        application.write(
+            [message._replace(value=without(message.value, "n", "k", "words")) for message in messages], labels
+        )
+        workers[name].until_said("shard")
+    application.until_read()
+    stop(*workers.values())
+    states = by_partition(read_all(application.address, application.config.kafka.state))
+    newest = [
+        State.from_bytes(whole[max(whole)])[0]
+        for whole in (whole_states(application.name, states[p]) for p in range(PARTITIONS))
+    ]
+    labelled = sum(number % 7 != 0 for number in range(2_400))
+    assert sum(state.model.learned for state in newest) == labelled
+    answered = [
+        (m.partition, orjson.loads(m.value)["offset"])
+        for m in read_all(application.address, application.config.kafka.predictions)
+    ]
+    assert len(answered) == len(set(answered)) == 2_400
+
+
+def without(value, *names):
+    return orjson.dumps({name: held for name, held in orjson.loads(value).items() if name not in names})
+
+
 def test_topics_of_unequal_partitions_are_refused_in_words(two_topics):
     second = make_topic(two_topics.address, PARTITIONS - 1)
     two_topics.use(events=[two_topics.events, second])

@@ -40,7 +40,12 @@ PROPERTIES = {
 
 _CLUSTER = "c3RyZWFtbmItdGVzdHMtMQ"  # the id of every cluster of ours: 16 bytes in base 64
 _JAVA = ("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")  # starts in half the time
-_LOGGING = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true")
+_LOGGING = (
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    # Where it says that it has dropped the mark of a transaction, which it does of partitions without a leader.
+    "-Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction.TransactionMarkerChannelManager=info",
+)
 
 
 class BrokerError(Exception):
