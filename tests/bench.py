@@ -2,6 +2,9 @@
 
     python -m tests.bench                      # on the stream that river ships
     python -m tests.bench --csv elec.csv.gz    # on a file whose last column is the label
+    python -m tests.bench kafka                # on topics of a broker of its own, or of the one STREAMNB_KAFKA names
+    python -m tests.bench kafka-steady         # at a steady rate, for --minutes
+    python -m tests.bench kafka-latency        # the same for a minute each, by client and commit_seconds
 
 Each figure is the median of several rounds, in each of which the peers take turns.
 """
@@ -27,6 +30,7 @@ from river import datasets
 from river.naive_bayes import GaussianNB
 
 from streamnb import AdaptiveBayes, NaiveBayes
+from tests import bench_kafka
 from tests.compare import FOREST, logistic_regression
 
 Stream = tuple[list[dict[str, Any]], list[Any]]
@@ -179,6 +183,7 @@ def adaptive(stream: Stream, rounds: int) -> None:
         print(f"  {name:38s}{each * 1e6:12.2f}{1 / each:18,.0f}{regression / each:14.2f}{trees / each:8.1f}{cost}")
 
 
+PARTS = ("learner", "adaptive", "lines", "algebra", "growth", "start")
 MODELS = ("naive", "adaptive")
 
 BARE_LOOP = """
@@ -333,24 +338,38 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--csv", help="a file whose last column is the label")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("parts", nargs="*", default=["learner", "adaptive", "lines", "algebra", "growth", "start"])
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long kafka-steady takes")
+    parser.add_argument("parts", nargs="*", default=PARTS)
     arguments = parser.parse_args()
-    whole = whole_stream(arguments.csv)
+    for part, work in {
+        "kafka": lambda: bench_kafka.full(arguments.rounds),
+        "kafka-steady": lambda: bench_kafka.at_rest(arguments.minutes),
+        "kafka-latency": bench_kafka.by_commits,
+    }.items():
+        if part in arguments.parts:
+            work()
+    if set(PARTS) & set(arguments.parts):
+        on_a_stream(arguments.csv, arguments.parts, arguments.rounds)
+
+
+def on_a_stream(path: str | None, parts: Sequence[str], rounds: int) -> None:
+    """Run the parts that are about a stream, and not about Kafka."""
+    whole = whole_stream(path)
     stream = numeric_stream(whole)
     gc.freeze()  # the stream is not the peers' to collect
-    if "learner" in arguments.parts:
-        test_then_train(stream, arguments.rounds)
-    if "adaptive" in arguments.parts:
+    if "learner" in parts:
+        test_then_train(stream, rounds)
+    if "adaptive" in parts:
         for some in [whole] if whole == stream else [whole, stream]:
-            adaptive(some, arguments.rounds)
-    if "lines" in arguments.parts:
-        json_lines(stream, arguments.rounds)
-    if "algebra" in arguments.parts:
-        algebra(stream, arguments.rounds)
-    if "growth" in arguments.parts:
-        growth(arguments.rounds)
-    if "start" in arguments.parts:
-        start_up(arguments.rounds)
+            adaptive(some, rounds)
+    if "lines" in parts:
+        json_lines(stream, rounds)
+    if "algebra" in parts:
+        algebra(stream, rounds)
+    if "growth" in parts:
+        growth(rounds)
+    if "start" in parts:
+        start_up(rounds)
 
 
 if __name__ == "__main__":
