@@ -55,18 +55,21 @@ def _run(config: Config, *, emit: bool) -> None:
     """Run, then show the report and where everything is."""
     from consumers import programs, report
 
-    console = make_console()
-    if is_kafka(config):
-        from consumers.kafka import programs as kafka_programs
-
-        report.show_report(console, report.summary(kafka_programs.run(config, console, emit=emit)), config.label)
-        return
+    console, of_topics = make_console(), is_kafka(config)
     try:
-        state = programs.run(config, console, emit=emit, keep=True)
+        if of_topics:
+            from consumers.kafka import programs as kafka_programs
+
+            state = kafka_programs.run(config, console, emit=emit)
+        else:
+            state = programs.run(config, console, emit=emit, keep=True)
     except InterruptedRunError as error:
-        error.saved = f"; all that was read is saved in {config.snapshots}, and the same command goes on from there"
+        where = "committed" if of_topics else f"saved in {config.snapshots}"
+        error.saved = f"; all that was read is {where}, and the same command goes on from there"
         raise
     report.show_report(console, report.summary(state), config.label)
+    if of_topics:
+        return
     _where(console, {"predictions": config.output} if emit else {}, config)
     console.print(f"snapshots: {config.snapshots}")
 

@@ -4,11 +4,11 @@ Law: every message is an event, a dead letter or a tombstone, once; what comes o
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from consumers.formats import alarm_line, dead_letter_line, parse, prediction_lines
 from consumers.kafka.client import Messages, Place, Writer
-from consumers.records import NOT_JSON, Batch, DeadLetter, Position
+from consumers.records import NOT_JSON, Alarm, Batch, DeadLetter, Position
 from consumers.shard import Outcome
 
 _OVERHEAD = 1024  # bytes of a message that are not its value: key, headers, batch
@@ -81,10 +81,20 @@ class Outputs:
         Whether the headers of an event go with its prediction.
     limit
         How large a message may be, in bytes; the records of dead letters are cut to it.
+    tell
+        Called with each drift that was found.
     """
 
     def __init__(
-        self, partitions: dict[str, int], predictions: str, dead_letters: str, drift: str, *, headers: bool, limit: int
+        self,
+        partitions: dict[str, int],
+        predictions: str,
+        dead_letters: str,
+        drift: str,
+        *,
+        headers: bool,
+        limit: int,
+        tell: Callable[[Alarm], None],
     ) -> None:
         self._partitions = partitions
         self._predictions = predictions
@@ -92,6 +102,7 @@ class Outputs:
         self._drift = drift
         self._headers = headers
         self._limit = limit
+        self._tell = tell
 
     def send(self, writer: Writer, messages: Messages, outcome: Outcome) -> None:
         """Send what has come of some messages."""
@@ -107,6 +118,8 @@ class Outputs:
         if outcome.alarms and self._drift:
             values = [alarm_line(alarm).rstrip() for alarm in outcome.alarms]
             self._send(writer, self._drift, messages, [alarm.offset for alarm in outcome.alarms], values)
+        for alarm in outcome.alarms:
+            self._tell(alarm)
 
     def _send(
         self,

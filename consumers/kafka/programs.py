@@ -28,7 +28,7 @@ from consumers.kafka.worker import Worker
 from consumers.loop import SnapshotPolicy
 from consumers.models import check_same, configure, given_scoring, new_model
 from consumers.programs import few_collections, new_shard, with_recorded
-from consumers.report import Watch
+from consumers.report import Watch, tell_alarm
 from consumers.shard import Shard
 from consumers.state import State, folded
 from streamnb.classifier import Classifier
@@ -140,6 +140,7 @@ def _work(
             kafka.drift,
             headers=kafka.headers,
             limit=kafka.max_message_bytes,
+            tell=partial(tell_alarm, console),
         ),
         interrupts=stack.enter_context(Interrupts()),
         watch=stack.enter_context(Watch(console, shards.states, time.monotonic)),
