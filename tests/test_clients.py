@@ -137,7 +137,7 @@ def is_seen(address, topic, values):
 
 
 def test_messages_come_back_as_they_were_sent(kafka, clients):
-    place = Place(make_topic(kafka.address), 0)
+    place = Place(make_topic(kafka.address, retention_ms=-1), 0)  # retention goes by the time that messages tell
     writer = clients.writer()
     writer.begin()
     writer.send(place, [b"a", None, b""], [b"1", b"2", None], [1000, 2000, 3000], [[("h", b"x")], [], [("h", b"")]])
