@@ -99,6 +99,7 @@ def test_events_written_in_transactions_are_read_once_where_committed(applicatio
             producer.begin_transaction()
         producer.produce(application.events, message.value, message.key, 0)
         if number % 10 == 9:
+            producer.flush(60)  # else what is aborted is not even written
             (producer.abort_transaction if number % 30 == 29 else producer.commit_transaction)(60)
     for count in (1, 4):
         worker = application.worker(
@@ -108,6 +109,24 @@ def test_events_written_in_transactions_are_read_once_where_committed(applicatio
     assert run("--worker", "w1", "--commit-records", "7").status == 0
     assert application.differences(to_the_end=True) == []
     assert last_state(application).tally.records == 400
+
+
+def test_a_shard_is_restored_over_a_transaction_that_was_aborted(application, run):
+    """The offsets went on over it, and the state did not, since there was nothing new in it."""
+    producer = Producer({"bootstrap.servers": application.address, "transactional.id": application.name})
+    producer.init_transactions(60)
+    for number, end in enumerate(
+        (producer.commit_transaction, producer.abort_transaction, producer.commit_transaction)
+    ):
+        producer.begin_transaction()
+        for message in events(3, 1, seed=number, poison=0.0):
+            producer.produce(application.events, message.value, message.key, 0)
+        producer.flush(60)  # else what is aborted is not even written
+        end(60)
+        ran = run("--worker", "w1")
+        assert ran.status == 0, ran.err
+    assert application.differences(to_the_end=True) == []
+    assert last_state(application).tally.records == 6
 
 
 def test_a_broker_that_is_not_there_is_named(run):
@@ -234,11 +253,13 @@ def _configure(address, topic, settings):
         future.result(60)
 
 
-def test_a_worker_outlives_a_broker_that_is_away_for_long(broker, tmp_path):
+@pytest.mark.parametrize("step", ["after commit", "between state and replay"])
+def test_a_worker_outlives_a_broker_that_is_away_for_long(broker, tmp_path, step):
     """Longer than a worker waits for one at its start, and longer than its transactions may take."""
     with Application(broker.address, tmp_path, 2, {"connect_seconds": 1.0, "transaction_seconds": 2.0}) as application:
         application.write(list(events(2_000, 2, seed=1)))
-        worker = application.worker("w1", faults=["--halt", "after commit", "--count", "5"])
+        application.worker("w1", faults=["--kill", "after commit", "--count", "5"]).ended()
+        worker = application.worker("w1", faults=["--halt", step])
         until(worker.is_halted, "the worker stands still")
         broker.kill()
         worker.signal(signal.SIGCONT)
