@@ -148,10 +148,11 @@ class Producer(KafkaProducer):  # type: ignore[misc]  # untyped
         return self._accumulator.append(partition, timestamp, key, value, headers)[0]
 
     def join(self, partition: TopicPartition) -> None:
-        """Make a partition one of the transaction's. Raises ValueError for one that its topic has not."""
+        """Make a partition one of the transaction's, if there are any. Raises ValueError for one the topic has not."""
         if partition.partition not in (self._metadata.partitions_for_topic(partition.topic) or ()):
             raise ValueError(f"topic {partition.topic} has no partition {partition.partition}")
-        self._transaction_manager.maybe_add_partition_to_transaction(partition)
+        if self._transaction_manager.is_transactional():
+            self._transaction_manager.maybe_add_partition_to_transaction(partition)
 
     def wake(self) -> None:
         """Have what was appended sent."""
