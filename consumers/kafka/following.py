@@ -219,10 +219,6 @@ class Following:
         """Return what was answered with, and how well."""
         return [self._shard.state]
 
-    def close(self) -> None:
-        """Stop following."""
-        self._follower.close()
-
     def _swap(self) -> None:
         """Answer with the newest fold."""
         fold = self._follower.wait(0.0)

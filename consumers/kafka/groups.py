@@ -12,6 +12,9 @@ from consumers.kafka.settings import KafkaSettings
 
 NOTE_END = "\n"
 
+RESTORE_SECONDS = 900.0
+"""How long a member may not poll, since it restores shards, before it is taken for hung."""
+
 
 class Ownership:
     """What a member of a group has been given and what was taken from it since it was last asked.

@@ -146,9 +146,6 @@ class Learning:
         """Return the state of each shard, by number."""
         return [kept.shard.state for _, kept in sorted(self._kept.items())]
 
-    def close(self) -> None:
-        """Do nothing: all that was opened is the worker's."""
-
     def _take(self, shard: Shard, messages: Messages) -> Outcome:
         batch = batch_of(messages, self._limit)
         batch.late = messages.place.topic in self._kafka.labels

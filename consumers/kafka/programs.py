@@ -130,7 +130,7 @@ def _work(
         admin,
         kafka,
         group=group,
-        name=f"{group}-{name}",
+        name=f"{group}/{name}",  # which no other group and worker make together
         topics=topics,
         shards=shards,
         outputs=Outputs(

@@ -73,7 +73,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         int, Meta(ge=1, le=1_000_000, description="How many events one transaction holds, at most.")
     ] = 5_000
     session_seconds: Annotated[
-        float, Meta(ge=0.5, le=1800, description="After how long a silent worker is taken for dead.")
+        float, Meta(ge=0.5, le=900, description="After how long a silent worker is taken for dead.")
     ] = 15.0
     transaction_seconds: Annotated[
         float, Meta(ge=1, le=900, description="After how long the broker gives up a transaction left open.")

@@ -56,10 +56,6 @@ class Shards(Protocol):
         """Return the state of each shard, by number."""
         ...
 
-    def close(self) -> None:
-        """Close what was opened."""
-        ...
-
 
 def first_offsets(admin: Admin, places: Sequence[Place], start: str) -> dict[Place, int]:
     """Return where partitions are read first that were never read: at their start or their end."""

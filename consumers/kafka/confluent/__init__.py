@@ -16,7 +16,7 @@ from consumers.kafka.confluent.admin import ConfluentAdmin
 from consumers.kafka.confluent.reader import ConfluentReader, ConfluentTail
 from consumers.kafka.confluent.words import NO_LOGIN
 from consumers.kafka.confluent.writer import ConfluentWriter
-from consumers.kafka.groups import assignor
+from consumers.kafka.groups import RESTORE_SECONDS, assignor
 from consumers.kafka.settings import KafkaSettings
 
 IN_FLIGHT_KILOBYTES = 8 << 10
@@ -43,6 +43,7 @@ class Confluent:
             "partition.assignment.strategy": kind,
             "session.timeout.ms": _milliseconds(settings.session_seconds),
             "heartbeat.interval.ms": _milliseconds(min(3.0, settings.session_seconds / 3)),
+            "max.poll.interval.ms": _milliseconds(RESTORE_SECONDS),
         }
         if name:
             options["group.instance.id"] = name

@@ -15,7 +15,7 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from consumers.kafka import failures, security
 from consumers.kafka.client import Place, TopicMissingError
-from consumers.kafka.groups import assignor
+from consumers.kafka.groups import RESTORE_SECONDS, assignor
 from consumers.kafka.kafka_python.admin import KafkaPythonAdmin
 from consumers.kafka.kafka_python.library import DIRECT, LAST_WORD, Consumer, Producer
 from consumers.kafka.kafka_python.reader import KafkaPythonReader, KafkaPythonTail
@@ -56,6 +56,7 @@ class KafkaPython:
             "partition_assignment_strategy": (ASSIGNORS[assignor(settings, len(topics))],),
             "session_timeout_ms": milliseconds(settings.session_seconds),
             "heartbeat_interval_ms": milliseconds(min(3.0, settings.session_seconds / 3)),
+            "max_poll_interval_ms": milliseconds(RESTORE_SECONDS),
             "fetch_max_wait_ms": milliseconds(settings.commit_seconds),
             "fetch_min_bytes": GATHERED_BYTES,
             "max_poll_records": settings.commit_records,
