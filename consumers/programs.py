@@ -225,14 +225,15 @@ def check_outputs(config: Config, paths: list[str], lengths: dict[str, int]) -> 
 
 
 @contextmanager
-def few_collections() -> Iterator[None]:
+def few_collections(objects: int = 100_000) -> Iterator[None]:
     """Keep Python's collector from going through all that lives, again and again, for events that hold no cycles.
 
-    Left alone it takes a third of the time of a run, most of it for the modules that were imported.
+    Left alone it takes a third of the time of a run, most of it for the modules that were imported. It collects when
+    there are so many objects more than after the last time.
     """
     thresholds = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(100_000, *thresholds[1:])
+    gc.set_threshold(objects, *thresholds[1:])
     try:
         yield
     finally:

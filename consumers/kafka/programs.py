@@ -33,6 +33,7 @@ from consumers.shard import Shard
 from consumers.state import State, folded
 from streamnb.classifier import Classifier
 
+_OBJECTS = 10_000  # kafka-python leaves cycles, some 30 objects a transaction, that hold all the bytes it brought
 _PATIENCE = 10.0  # seconds after which it is told, again, that there is no state yet
 
 
@@ -124,7 +125,7 @@ def _work(
 ) -> None:
     """Let a worker work until it is to end."""
     outputs = [kafka.dead_letters, *filter(None, [kafka.predictions, kafka.drift])]
-    stack.enter_context(few_collections())
+    stack.enter_context(few_collections(_OBJECTS))
     worker = Worker(
         client,
         admin,
