@@ -723,7 +723,7 @@ def test_65_a_model_in_a_pipeline_is_pickled_and_copied():
 
 
 # G. In river pipelines and evaluation
-# Before any label the answer is empty, as DESIGN.md has it. Other ensembles: test_an_ensemble_answers_as_soon_as_...
+# Before any label the answer is empty. Other ensembles: test_an_ensemble_answers_as_soon_as_...
 def test_66_an_ensemble_answers_once_its_members_have_seen_an_event():
     model = ensemble.BaggingClassifier(NaiveBayes(), n_models=3, seed=1)
     assert model.predict_one({"v": 1.0}) is None
