@@ -100,7 +100,7 @@ def test_5_unsmoothed_nothing_is_nan(stream, event, bags):
 categories = st.one_of(st.integers(-99, 10**6), st.sampled_from(["", "0", "-3", "x"]), st.booleans())
 
 
-# Categories are texts, numbers and truth values; anything else is a bad value, as DESIGN.md has it.
+# Categories are texts, numbers and truth values; anything else is a bad value.
 @given(st.lists(st.tuples(categories, labels), min_size=1, max_size=25))
 @example([(-3, "a"), (0, "b"), (15, "a"), (50, "b"), (-999, "a")])
 def test_7_any_category_counts_from_its_first_event_on(stream):
@@ -402,7 +402,7 @@ def test_37_a_spread_far_below_the_mean_keeps_its_digits():
     assert abs(model.feature_stats("v", "a").var_population / statistics.pvariance(values) - 1) < 1e-4
 
 
-# An integer that no float holds is a bad value, as infinities are in DESIGN.md: left out and counted; the rest is used.
+# An integer that no float holds is a bad value, as infinities are: left out and counted; the rest is used.
 def test_38_huge_integers_and_long_streams_agree_with_exact_arithmetic():
     model = _model([(2**62, "a"), (2**62, "a"), (2**62 + 4096, "a")])
     before = model.feature_stats("v", "a")
@@ -448,7 +448,7 @@ def test_43_a_feature_that_never_had_a_value_starts_with_its_first():
     assert [model.predict_one({"dead": value}) for value in (4.0, 89.0)] == [0, 1]
 
 
-# The case would have the second event refused; by DESIGN.md it is used, without the bad value, which is counted.
+# The case would have the second event refused; here it is used, without the bad value, which is counted.
 def test_45_text_is_a_category_and_a_value_that_does_not_fit_is_left_out_of_its_event():
     model = learned(NaiveBayes(), [({"city": "Utrecht", "postal": "1234AB", "weekday": 2}, "yes")])
     assert model.predict_one({"city": "Utrecht"}) == "yes"
@@ -589,7 +589,7 @@ def test_55_labels_keep_value_and_type_on_each_path():
     assert [(type(label), label) for label in other.predict_proba_one({"k": "a"})] == [(bool, True)]
 
 
-# Any stream, DESIGN.md having the classes open: test_51_known_classes_are_listed_are_possible_where_their_prior_is...
+# Any stream, classes being open: test_51_known_classes_are_listed_are_possible_where_their_prior_is...
 def test_56_a_class_that_was_not_declared_is_learned():
     model = _model([(1.0, 0)], known_classes=[0, 1])
     model.learn_one({"v": 2.0}, 2)
