@@ -105,6 +105,8 @@ def evaluate(file: str | None, as_json: bool, **flags: Any) -> None:
     from consumers import programs, report
 
     config = read_config(file, flags)
+    if is_kafka(config):
+        raise RefusalError("evaluate reads files: streamnb train measures what it learns from topics")
     state = programs.run(config, make_console(), emit=False, keep=False)
     if as_json:
         click.echo(json.dumps(report.summary(state)))

@@ -723,3 +723,25 @@ def test_the_demo_runs_and_runs_again(command, tmp_path):
 def test_the_clock_makes_snapshots_due_too():
     policy = SnapshotPolicy(records=100, seconds=5.0)
     assert [policy.due(*when) for when in ((99, 4.9), (100, 0.0), (1, 5.0), (0, 1e9))] == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("evaluate", "kafka://localhost:1/events"), "evaluate reads files"),
+        (("predict", "snapshots", "kafka://localhost:1/events"), "the inputs are topics, and snapshots is none"),
+        (("predict", "kafka:///a,b", "kafka://localhost:1/events"), "SNAPSHOT names 2 topics"),
+        (("run", "kafka://localhost:1/events", "events.jsonl"), "inputs is 'events.jsonl', and the inputs are topics"),
+        (("run", "kafka://localhost:1/events,events"), "the topic events is given two parts to play"),
+        (("run", "kafka://localhost:1/events", "kafka://localhost:2/more"), "the addresses name several clusters"),
+        (("run", "kafka:///events"), "no broker is named"),
+        (("run", "kafka://ada:hunter2@localhost:1/events"), "inputs has an address with a user or a password"),
+        (("run", "kafka://localhost/events"), "a broker is HOST:PORT, and 'localhost' is not"),
+        (("run", "kafka://localhost:1/"), "an address of topics is kafka://HOST:PORT/TOPIC"),
+    ],
+)
+def test_topics_that_cannot_be_are_told_before_a_broker_is_asked(command, arguments, said):
+    outcome = command(*arguments)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert "hunter2" not in outcome.err

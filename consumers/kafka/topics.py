@@ -84,8 +84,15 @@ def with_topics(config: Config, state: str | None = None) -> Config:
         found.extend(addresses)
         return tuple(topic for address in addresses for topic in address.topics)
 
+    def followed(path: str) -> str:
+        if not path.startswith(SCHEME):
+            raise ConfigError(
+                f"the inputs are topics, and {path} is none: what is followed then is a topic of states, kafka:///TOPIC"
+            )
+        return one("SNAPSHOT", path, "")
+
     def one(setting: str, path: str, given: str) -> str:
-        topics = named(setting, [path], (getattr(Config(), setting),), (given,))
+        topics = named(setting, [path], (getattr(Config(), setting, ""),), (given,))
         if len(topics) > 1:
             raise ConfigError(f"{setting} names {len(topics)} topics: it is one")
         return topics[0]
@@ -97,7 +104,7 @@ def with_topics(config: Config, state: str | None = None) -> Config:
         "labels": named("labels", config.labels, (), kafka.labels),
         "predictions": one("output", config.output, kafka.predictions or f"{prefix}-predictions"),
         "dead_letters": one("dead_letters", config.dead_letters, kafka.dead_letters or f"{prefix}-dead-letters"),
-        "state": one("snapshots", state or config.snapshots, kafka.state or f"{prefix}-state"),
+        "state": followed(state) if state else one("snapshots", config.snapshots, kafka.state or f"{prefix}-state"),
         "drift": one("drift", config.drift, kafka.drift),
     }
     brokers = {address.brokers for address in found if address.brokers} or {kafka.brokers}
