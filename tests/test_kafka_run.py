@@ -1,12 +1,16 @@
 """`streamnb run` over topics: as over files where there are files, and in words where there is something wrong."""
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import orjson
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from rich.console import Console
 
+from consumers.kafka import programs, worker
+from consumers.kafka.client import TopicMissingError
 from consumers.snapshots import read_snapshot
 from consumers.state import State
 from streamnb import snapshot
@@ -269,3 +273,21 @@ def test_a_worker_outlives_a_broker_that_is_away_for_long(broker, tmp_path, step
         application.until_read()
         assert worker.stop() == 128 + signal.SIGTERM
         assert application.differences(to_the_end=True) == []
+
+
+def test_a_topic_that_is_deleted_while_it_is_read_is_told(kafka, tmp_path, monkeypatch):
+    """And not waited on for ever, by a worker that says nothing."""
+    monkeypatch.setattr(worker, "QUIET_SECONDS", 1.0)
+    with Application(kafka.address, tmp_path, 1) as application:
+        application.write([Message(b'{"n": 1, "label": "a"}', partition=0)])
+
+        def delete():
+            application.until_read()
+            admin = AdminClient({"bootstrap.servers": kafka.address})
+            admin.delete_topics([application.events])[application.events].result(60)
+
+        with ThreadPoolExecutor(1) as pool:
+            deleted = pool.submit(delete)
+            with pytest.raises(TopicMissingError, match=f"there is no topic {application.events}"):
+                programs.run(application.config, Console(quiet=True), emit=True)
+            deleted.result()

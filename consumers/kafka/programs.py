@@ -144,6 +144,7 @@ def _work(
             tell=partial(tell_alarm, console),
         ),
         interrupts=stack.enter_context(Interrupts()),
+        clock=time.monotonic,
         watch=stack.enter_context(Watch(console, shards.states, time.monotonic)),
         say=console.print,
     )

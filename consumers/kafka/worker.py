@@ -18,6 +18,7 @@ from consumers.kafka.client import (
     Place,
     Polled,
     Reader,
+    TopicMissingError,
     TransactionLostError,
     UnreachableError,
     Writer,
@@ -25,6 +26,8 @@ from consumers.kafka.client import (
 from consumers.kafka.messages import Outputs
 from consumers.kafka.settings import KafkaSettings
 from consumers.kafka.shards import Say, Shards
+
+QUIET_SECONDS = 30.0
 
 
 class Worker:
@@ -46,6 +49,8 @@ class Worker:
         Where it sends what comes of them.
     interrupts
         Where signals wait for the end of a transaction.
+    clock
+        Seconds, from any start.
     watch
         Called after each transaction, and now and then while nothing comes.
     say
@@ -64,6 +69,7 @@ class Worker:
         shards: Shards,
         outputs: Outputs,
         interrupts: Interrupts,
+        clock: Callable[[], float],
         watch: Callable[[], None],
         say: Say,
     ) -> None:
@@ -76,10 +82,12 @@ class Worker:
         self._shards = shards
         self._outputs = outputs
         self._interrupts = interrupts
+        self._clock = clock
         self._watch = watch
         self._say = say
         self._owned: set[Place] = set()
         self._ends: dict[Place, int] = {}
+        self._heard = clock()
         self._reader: Reader
         self._writer: Writer
 
@@ -122,6 +130,7 @@ class Worker:
             self._change(polled)
             if polled.messages or self._shards.fresh:
                 self._transact(polled.messages)
+            self._listen(polled)
         except (TransactionLostError, UnreachableError) as lost:
             self._start_over(str(lost))
 
@@ -134,6 +143,20 @@ class Worker:
             return Polled([], set(), set())
         except FencedError as fenced:
             raise BrokerError(self._who_fenced()) from fenced
+
+    def _listen(self, polled: Polled) -> None:
+        """Look, where nothing has come for long, whether there is still somewhere that it could come from."""
+        if polled.messages:
+            self._heard = self._clock()
+        elif self._clock() - self._heard > QUIET_SECONDS:
+            self._heard = self._clock()
+            try:
+                missing = [topic for topic in self._topics if not self._admin.partitions(topic)]
+            except UnreachableError as error:
+                self._say(f"{error}; trying on")
+            else:
+                if missing:
+                    raise TopicMissingError(missing[0])
 
     def _change(self, polled: Polled) -> None:
         """Give up what was taken from this worker, and take over what was given to it."""
