@@ -68,7 +68,7 @@ class Progress:
     """How far a group has read a topic, and how far it could."""
 
     def __init__(self, address: str, topic: str, application: str) -> None:
-        self._admin = connect(KafkaSettings(brokers=(address,), client="confluent")).admin()
+        self._admin = connect(KafkaSettings(brokers=(address,))).admin()
         self._place = Place(topic, 0)
         self._application = application
 
