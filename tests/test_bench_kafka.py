@@ -2,7 +2,8 @@
 
 import re
 
-from tests import bench_kafka, bench_kafka_long
+from tests import bench_kafka
+from tests.bench_kafka import long
 
 
 def test_speed_is_told_of_the_bare_loop_and_of_the_product_with_all_its_parts(kafka, capsys):
@@ -20,10 +21,10 @@ def test_a_state_is_written_and_restored(kafka, capsys):
 
 
 def test_memory_is_told_along_the_way(kafka, capsys):
-    bench_kafka_long.memory(kafka.address, None, 5_000)
+    long.memory(kafka.address, None, 5_000)
     assert len(re.findall(r"after +[\d,]+ events +\d+\.\d MB", capsys.readouterr().out)) == 5
 
 
 def test_at_a_steady_rate_every_event_is_answered_and_told_of(kafka, capsys):
-    bench_kafka_long.steady(kafka.address, 0.05, 500, "kafka-python", 0.1, late=False)
+    long.steady(kafka.address, 0.05, 500, "kafka-python", 0.1, late=False)
     assert re.search(r"all +1,500 ( +[\d,]+){5} +\d+\.\d +\d+\.\d%", capsys.readouterr().out)

@@ -13,11 +13,11 @@ from uuid import uuid4
 import orjson
 
 from consumers.kafka.settings import KafkaSettings
-from tests.bench_kafka_bare import bare_confluent, bare_kafka_python
-from tests.bench_kafka_long import memory, steady
-from tests.bench_kafka_parts import Run
-from tests.bench_kafka_runs import StateCosts, product, state_costs
-from tests.bench_kafka_topics import alone, events, outputs, running, topic_of
+from tests.bench_kafka.bare import bare_confluent, bare_kafka_python
+from tests.bench_kafka.long import memory, steady
+from tests.bench_kafka.parts import Run
+from tests.bench_kafka.runs import StateCosts, product, state_costs
+from tests.bench_kafka.topics import alone, events, outputs, running, topic_of
 
 CLIENTS = ("kafka-python", "confluent")
 MODELS = ("naive", "adaptive")

@@ -22,7 +22,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from consumers.kafka.client import Place
 from consumers.kafka.clients import connect
 from consumers.kafka.settings import KafkaSettings
-from tests.bench_kafka_topics import Topics, beside, delete, feed, feed_late, outputs
+from tests.bench_kafka.topics import Topics, beside, delete, feed, feed_late, outputs
 from tests.broker import Broker, make_topic, until
 
 FROZEN_SECONDS = 10.0

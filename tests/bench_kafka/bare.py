@@ -13,8 +13,8 @@ from kafka.structs import OffsetAndMetadata
 
 from consumers.kafka.kafka_python import BATCH_BYTES, GATHERED_BYTES, READING
 from consumers.kafka.settings import KafkaSettings
-from tests.bench_kafka_parts import Run, Spent
-from tests.bench_kafka_topics import Topics
+from tests.bench_kafka.parts import Run, Spent
+from tests.bench_kafka.topics import Topics
 
 DEFAULTS = KafkaSettings()
 

@@ -26,8 +26,8 @@ from consumers.shard import Shard
 from consumers.state import State
 from streamnb import AdaptiveBayes, Measures, NaiveBayes
 from streamnb.encoder import Encoder
-from tests.bench_kafka_parts import Run, Spent
-from tests.bench_kafka_topics import Topics
+from tests.bench_kafka.parts import Run, Spent
+from tests.bench_kafka.topics import Topics
 
 
 class StateCosts(NamedTuple):
