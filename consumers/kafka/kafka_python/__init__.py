@@ -7,17 +7,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from kafka import KafkaAdminClient, errors
-from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
-from kafka.coordinator.assignors.range import RangePartitionAssignor
-from kafka.net.compat import KafkaNetClient
-from kafka.net.sasl.oauth import AbstractTokenProvider
-
 from consumers.kafka import failures, security
 from consumers.kafka.client import Place, TopicMissingError
 from consumers.kafka.groups import RESTORE_SECONDS, assignor
 from consumers.kafka.kafka_python.admin import KafkaPythonAdmin
 from consumers.kafka.kafka_python.library import DIRECT, LAST_WORD, Consumer, Producer
+from consumers.kafka.kafka_python.names import (
+    AbstractTokenProvider,
+    CooperativeStickyAssignor,
+    KafkaAdminClient,
+    KafkaNetClient,
+    RangePartitionAssignor,
+    errors,
+)
 from consumers.kafka.kafka_python.reader import KafkaPythonReader, KafkaPythonTail
 from consumers.kafka.kafka_python.words import NO_LOGIN, milliseconds, reason
 from consumers.kafka.kafka_python.writer import KafkaPythonWriter

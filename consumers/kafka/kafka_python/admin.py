@@ -8,13 +8,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from kafka import KafkaAdminClient, errors
-from kafka.admin import ConfigResource
-from kafka.protocol.consumer import OffsetSpec
-
 from consumers.kafka import failures
 from consumers.kafka.client import Committed, Member, Place, TopicMissingError
 from consumers.kafka.groups import note_of
+from consumers.kafka.kafka_python.names import ConfigResource, KafkaAdminClient, OffsetSpec, errors
 from consumers.kafka.kafka_python.words import as_partition, as_place, reason, refused
 from consumers.kafka.settings import KafkaSettings
 

@@ -9,11 +9,15 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition, errors
-from kafka.future import Future
-from kafka.net.inet import KafkaNetSocket
-from kafka.structs import OffsetAndMetadata
-
+from consumers.kafka.kafka_python.names import (
+    Future,
+    KafkaConsumer,
+    KafkaNetSocket,
+    KafkaProducer,
+    OffsetAndMetadata,
+    TopicPartition,
+    errors,
+)
 from consumers.kafka.kafka_python.words import NO_LOGIN, milliseconds
 
 CLOSE_SECONDS = 5.0

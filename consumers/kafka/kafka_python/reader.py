@@ -7,14 +7,17 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kafka import ConsumerRebalanceListener, TopicPartition, errors
-from kafka.consumer.fetcher import ConsumerRecord
-from kafka.structs import MemberState
-
 from consumers.kafka import failures
 from consumers.kafka.client import Committed, FencedError, GapError, Messages, Place, Polled
 from consumers.kafka.groups import Ownership, note_of
 from consumers.kafka.kafka_python.library import Consumer
+from consumers.kafka.kafka_python.names import (
+    ConsumerRebalanceListener,
+    ConsumerRecord,
+    MemberState,
+    TopicPartition,
+    errors,
+)
 from consumers.kafka.kafka_python.words import as_partition, as_place, milliseconds, reason, refused
 from consumers.kafka.settings import KafkaSettings
 

@@ -3,10 +3,9 @@
 Law: an error is sorted here, and only here: fenced, refused, too large, or lost.
 """
 
-from kafka import TopicPartition, errors
-
 from consumers.kafka import failures
 from consumers.kafka.client import NotAllowedError, Place
+from consumers.kafka.kafka_python.names import TopicPartition, errors
 from consumers.kafka.settings import KafkaSettings
 
 FENCED = (errors.ProducerFencedError, errors.InvalidProducerEpochError, errors.FencedInstanceIdError)

@@ -8,9 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-from kafka import errors
-from kafka.structs import OffsetAndMetadata
-
 from consumers.kafka import failures
 from consumers.kafka.client import (
     Committed,
@@ -24,6 +21,7 @@ from consumers.kafka.client import (
 from consumers.kafka.groups import noted
 from consumers.kafka.kafka_python.admin import KafkaPythonAdmin
 from consumers.kafka.kafka_python.library import CLOSE_SECONDS, LAST_WORD, Producer
+from consumers.kafka.kafka_python.names import OffsetAndMetadata, errors
 from consumers.kafka.kafka_python.words import FENCED, TOO_LARGE, as_partition, reason, refused
 from consumers.kafka.settings import KafkaSettings
 
