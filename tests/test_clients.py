@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import msgspec
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaProducer
 from kafka.structs import OffsetAndMetadata
@@ -26,6 +26,7 @@ from consumers.kafka.client import (
 )
 from consumers.kafka.clients import connect
 from consumers.kafka.confluent.reader import committed_of
+from consumers.kafka.confluent.writer import ConfluentWriter
 from consumers.kafka.groups import noted
 from consumers.kafka.settings import KafkaSettings
 from tests.broker import Message, make_topic, read_all, until, write_all
@@ -61,16 +62,27 @@ class Clients:
         return self._stack.enter_context(closing(made))
 
 
-@pytest.fixture(params=CLIENTS)
-def make_clients(request):
-    """Return a function that connects to an address with the client that is on trial."""
+def makes(client):
+    """Yield a function that connects to an address with a client."""
     with ExitStack() as stack:
 
         def make(address, **settings):
             usual = {"commit_seconds": 0.02, "session_seconds": 1.5, "transaction_seconds": 20.0}
-            return Clients(stack, KafkaSettings(brokers=(address,), client=request.param, **{**usual, **settings}))
+            return Clients(stack, KafkaSettings(brokers=(address,), client=client, **{**usual, **settings}))
 
         yield make
+
+
+@pytest.fixture(params=CLIENTS)
+def make_clients(request):
+    """Yield a function that connects to an address with the client that is on trial."""
+    yield from makes(request.param)
+
+
+@pytest.fixture
+def make_confluent():
+    """Yield a function that connects to an address with the client made of confluent-kafka."""
+    yield from makes("confluent")
 
 
 @pytest.fixture
@@ -477,6 +489,45 @@ def test_a_transaction_that_the_broker_does_not_answer_is_lost_in_time(broker, m
     broker.thaw()
     writer.close()
     send(clients.writer(), place, b"c")
+    is_seen(broker.address, place.topic, [b"a", b"c"])
+
+
+def test_offsets_are_committed_by_a_writer_that_waited_while_the_broker_was_killed_and_came_back(broker, make_clients):
+    clients = make_clients(broker.address, session_seconds=30.0)
+    place = Place(make_topic(broker.address), 0)
+    reader, writer = clients.reader(unique(), place.topic), clients.writer()
+    given(reader)
+    send(writer, place, b"a", positions={place: 1}, membership=reader.membership())
+    broker.kill()
+    broker.start()
+    reader.poll(0.1)
+    send(writer, place, b"b", positions={place: 2}, membership=reader.membership())
+    assert reader.committed([place]) == {place: Committed(2, "note")}
+    is_seen(broker.address, place.topic, [b"a", b"b"])
+
+
+def test_offsets_whose_coordinator_the_library_awaits_for_ever_are_lost_in_time(broker, make_confluent):
+    """It awaits a broker that it has forgotten; the next writer of the name ends what the transaction left open."""
+    clients, name = make_confluent(broker.address, session_seconds=30.0, transaction_seconds=5.0), unique()
+    place = Place(make_topic(broker.address), 0)
+    options = {
+        "bootstrap.servers": broker.address,
+        "transactional.id": name,
+        "metadata.recovery.strategy": "rebootstrap",  # forgets all brokers while none answers
+        "log_level": 0,
+    }
+    writer = ConfluentWriter(clients.settings, lambda refused: Producer({**options, "on_delivery": refused}), name)
+    writer.take_over()
+    reader = clients.reader(unique(), place.topic)
+    given(reader)
+    send(writer, place, b"a", positions={place: 1}, membership=reader.membership())
+    broker.kill()
+    broker.start()
+    with pytest.raises(TransactionLostError, match="no answer for 5 s"):
+        send(writer, place, b"b", positions={place: 2}, membership=reader.membership())
+    writer.close()
+    send(clients.writer(name), place, b"c", positions={place: 3}, membership=reader.membership())
+    assert reader.committed([place]) == {place: Committed(3, "note")}
     is_seen(broker.address, place.topic, [b"a", b"c"])
 
 

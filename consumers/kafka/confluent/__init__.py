@@ -59,9 +59,12 @@ class Confluent:
             **(transactional if name else {"enable.idempotence": True}),
             "client.id": name or self._settings.application,
             "message.timeout.ms": timeout,
+            "connections.max.idle.ms": timeout,  # what is closed has the library look anew for whom it waits for
             "linger.ms": 5,
             "retry.backoff.ms": 10,  # a transaction that follows at once meets the end of the one before it
             "message.max.bytes": self._settings.max_message_bytes,
+            # A coordinator that it once knew it would await for ever, had it forgotten that broker while none answered.
+            "metadata.recovery.strategy": "none",
             "queue.buffering.max.kbytes": max(IN_FLIGHT_KILOBYTES, self._settings.max_message_bytes >> 9),
             "delivery.report.only.error": True,
         }

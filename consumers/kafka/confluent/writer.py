@@ -6,7 +6,9 @@ Law: a transaction is committed only when each of its messages is known to have 
 import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from itertools import repeat
+from threading import Thread
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -27,6 +29,7 @@ from consumers.kafka.groups import noted
 from consumers.kafka.settings import KafkaSettings
 
 CLOSE_SECONDS = 5.0
+LATE_SECONDS = 1.0  # for the library to say itself that time is up, and why
 
 
 class ConfluentWriter:
@@ -42,6 +45,7 @@ class ConfluentWriter:
         self._failed: list[tuple[KafkaError, str, int]] = []  # errors, topics and sizes of messages that were refused
         self._open = False
         self._closed = False
+        self._unanswered: Thread | None = None  # in a call of the library that has not come back in time
         self._producer = make(self._refused)
 
     def _refused(self, error: KafkaError | None, message: Message) -> None:
@@ -109,8 +113,7 @@ class ConfluentWriter:
             return
         try:
             if positions:
-                offsets = [as_partition(place, held.offset, noted(held.note)) for place, held in positions.items()]
-                self._producer.send_offsets_to_transaction(offsets, membership, seconds)
+                self._add_offsets(positions, membership, seconds)
             self._producer.commit_transaction(seconds)
         except KafkaException as error:
             with contextlib.suppress(KafkaException):  # the same again
@@ -119,11 +122,46 @@ class ConfluentWriter:
             raise self._lost(error, "committing") from error
         self._open = False
 
+    def _add_offsets(self, positions: Mapping[Place, Committed], membership: Any, seconds: float) -> None:
+        """Add offsets to the transaction, in a thread of its own.
+
+        The library waits for the group's coordinator without regard to the time that it is given: for ever, if that
+        broker has left the cluster since it was looked up (librdkafka 2.16).
+        """
+        offsets = [as_partition(place, held.offset, noted(held.note)) for place, held in positions.items()]
+        added: Future[None] = Future()
+
+        def add() -> None:
+            try:
+                self._producer.send_offsets_to_transaction(offsets, membership, seconds)
+            except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                added.set_exception(error)
+            else:
+                added.set_result(None)
+
+        thread = Thread(target=add, name="offsets", daemon=True)
+        thread.start()
+        try:
+            added.result(seconds + LATE_SECONDS)
+        except TimeoutError:
+            self._unanswered = thread
+            raise TransactionLostError(f"committing as {self._name}: no answer for {seconds:g} s") from None
+
     def close(self) -> None:
         """Close; what was not committed is aborted."""
         if self._closed:
             return
         self._closed = True
+        if self._unanswered is None:
+            self._end()
+        else:  # the library may not be closed under a call: what it left open ends with the next writer of the name
+            Thread(target=self._end_late, args=(self._unanswered,), name="close", daemon=True).start()
+
+    def _end_late(self, unanswered: Thread) -> None:
+        unanswered.join()
+        self._end()
+
+    def _end(self) -> None:
         with contextlib.suppress(KafkaException):  # it ends when its time is over
             if self._open:
                 self._producer.abort_transaction(CLOSE_SECONDS)
