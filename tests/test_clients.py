@@ -378,6 +378,35 @@ def test_a_static_name_that_is_taken_over_fences_the_member_that_had_it(kafka, c
     assert [member.name for member in clients.admin().members(group)] == ["worker-1"]
 
 
+def test_a_member_that_its_own_late_join_may_have_fenced_joins_anew_once(broker, make_confluent):
+    """The broker cannot tell it from another of the same name, which stands for it here: the next one ends it."""
+    topic, group = make_topic(broker.address), unique()
+    clients = make_confluent(broker.address, session_seconds=5.0)
+    reader = clients.reader(group, topic, name="worker-1")
+    owned = given(reader)
+    broker.freeze()
+    until(lambda: reader.poll(0.1).taken == owned, "the session has run out")
+    broker.thaw()
+    given(reader)
+    late = clients.reader(group, topic, name="worker-1")
+    given(late)
+    changes = set()
+
+    def is_back():
+        polled = reader.poll(0.1)
+        changes.update(("taken", place) for place in polled.taken)
+        return polled.given == owned
+
+    until(is_back, "the member has joined anew")
+    assert changes == {("taken", place) for place in owned}
+    send(clients.writer(), *owned, b"a", positions=dict.fromkeys(owned, 1), membership=reader.membership())
+    with pytest.raises(FencedError, match="goes by the name"):
+        late.poll(1)
+    given(clients.reader(group, topic, name="worker-1"))
+    with pytest.raises(FencedError, match="goes by the name"):
+        until(lambda: reader.poll(0.1) and False, "it learns of the other process")
+
+
 # Transactions
 
 

@@ -49,6 +49,10 @@ class Ownership:
             self._owned -= gone
             self._taken |= gone & self._told
 
+    def take_all(self) -> None:
+        """Note that all that is owned was taken."""
+        self.take(self._owned)
+
     def changes(self) -> tuple[set[Place], set[Place]]:
         """Return what was given and what was taken since the last call; what is in both was taken first."""
         with self._lock:

@@ -47,8 +47,14 @@ class Confluent:
         }
         if name:
             options["group.instance.id"] = name
-        consumer = Consumer(self._options(**_READING, **options))
-        return ConfluentReader(settings, consumer, group, topics, headers, kind == "cooperative-sticky")
+        return ConfluentReader(
+            settings,
+            lambda: Consumer(self._options(**_READING, **options)),
+            group,
+            topics,
+            headers,
+            kind == "cooperative-sticky",
+        )
 
     def writer(self, name: str) -> ConfluentWriter:
         """Return a transactional producer of that name (its transactional id), one of none without transactions."""

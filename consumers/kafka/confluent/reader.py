@@ -3,8 +3,9 @@
 Law: what is given is not read before it is started; the membership told is never newer than the partitions told.
 """
 
+import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -111,24 +112,39 @@ class Reading:
 
 
 class ConfluentReader:
-    """A member of a consumer group."""
+    """A member of a consumer group; `make` makes the library's consumer."""
 
     def __init__(
         self,
         settings: KafkaSettings,
-        consumer: Consumer,
+        make: Callable[[], Consumer],
         group: str,
         topics: Sequence[str],
         headers: bool,
         cooperative: bool,
     ) -> None:
         self._settings = settings
-        self._consumer = consumer
+        self._make = make
+        self._group = group
+        self._topics = list(topics)
+        self._headers = headers
         self._cooperative = cooperative
-        self._reading = Reading(settings, consumer, group, headers)
         self._ownership = Ownership()
         self._membership: Any = None
-        consumer.subscribe(list(topics), on_assign=self._given, on_revoke=self._taken, on_lost=self._taken)
+        self._join()
+
+    def _join(self) -> None:
+        self._id = ""  # which the broker gave this member
+        self._renewed = -math.inf  # when it was last seen to be another one than before
+        self._consumer = self._make()
+        self._reading = Reading(self._settings, self._consumer, self._group, self._headers)
+        self._consumer.subscribe(self._topics, on_assign=self._given, on_revoke=self._taken, on_lost=self._taken)
+
+    def _join_anew(self) -> None:
+        """Join once more, as somebody new of the same name: all that was owned is taken."""
+        self._consumer.close()
+        self._ownership.take_all()  # the library has not told of it where it was closed before it could
+        self._join()
 
     def _given(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         held = [TopicPartition(partition.topic, partition.partition, OFFSET_END) for partition in partitions]
@@ -148,15 +164,40 @@ class ConfluentReader:
         end = time.monotonic() + seconds
         while True:
             left = max(0.0, end - time.monotonic())
-            messages = self._reading.read(min(left, self._settings.commit_seconds))
+            try:
+                messages = self._reading.read(min(left, self._settings.commit_seconds))
+            except FencedError:
+                if not self._fenced_itself():
+                    raise
+                self._join_anew()
+                continue
             membership = self._consumer.consumer_group_metadata()
-            if self._consumer.memberid():  # else it is in no group, and what came is as of when it was
+            if self._note_id():  # else it is in no group, and what came is as of when it was
                 self._membership = membership
             if messages or self._ownership.pending() or time.monotonic() >= end:
                 given, taken = self._ownership.changes()
                 for place in given | taken:
                     self._reading.ends.pop(place, None)
                 return Polled([part for part in messages if part.place in self._reading.ends], given, taken)
+
+    def _note_id(self) -> str:
+        """Return the id of this member, "" where it is none; note when it is another one than before."""
+        now = self._consumer.memberid() or ""
+        if self._id and now != self._id:
+            self._renewed = time.monotonic()
+        self._id = now or self._id
+        return now
+
+    def _fenced_itself(self) -> bool:
+        """Return whether it may have been this member's own earlier join that took its name over.
+
+        A member whose session has run out joins as a new one, and again when the broker is silent; where both come to
+        a broker in the end, the one that it answered may be the one that it fences. So whoever was not given a new id
+        within the last session was fenced by another process. After one more join only a session that has run out
+        again makes another: of two processes of one name, one stops.
+        """
+        self._note_id()
+        return time.monotonic() - self._renewed <= self._settings.session_seconds
 
     def start(self, positions: Mapping[Place, int]) -> None:
         """Read partitions, which must have been given, from an offset each; also those that were being read already."""
