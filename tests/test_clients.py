@@ -23,6 +23,7 @@ from consumers.kafka.client import (
     TooLargeError,
     TopicMissingError,
     TransactionLostError,
+    UnreachableError,
 )
 from consumers.kafka.clients import connect
 from consumers.kafka.confluent.reader import committed_of
@@ -519,6 +520,18 @@ def test_a_transaction_that_the_broker_does_not_answer_is_lost_in_time(broker, m
     writer.close()
     send(clients.writer(), place, b"c")
     is_seen(broker.address, place.topic, [b"a", b"c"])
+
+
+def test_a_broker_that_does_not_tell_what_is_committed_may_do_so_later(broker, make_clients):
+    clients = make_clients(broker.address, transaction_seconds=1.0)
+    topic = make_topic(broker.address)
+    reader = clients.reader(unique(), topic)
+    owned = given(reader)
+    broker.freeze()
+    with pytest.raises(UnreachableError):
+        reader.committed(owned)
+    broker.thaw()
+    assert reader.committed(owned) == {}
 
 
 def test_offsets_are_committed_by_a_writer_that_waited_while_the_broker_was_killed_and_came_back(broker, make_clients):

@@ -12,7 +12,7 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Me
 
 from consumers.kafka import failures
 from consumers.kafka.client import Committed, FencedError, GapError, Messages, Place, Polled, TopicMissingError
-from consumers.kafka.confluent.words import FENCED, NO_TOPIC, as_partition, as_place, refused
+from consumers.kafka.confluent.words import FENCED, NO_TOPIC, PASSING, SILENT, as_partition, as_place, refused
 from consumers.kafka.groups import Ownership, note_of
 from consumers.kafka.settings import KafkaSettings
 
@@ -106,6 +106,8 @@ class Reading:
             return FencedError(f"another member of the group {self._group} goes by the name of this one")
         if error.code() in NO_TOPIC and topic:
             return TopicMissingError(topic)
+        if error.retriable() or error.code() in PASSING | SILENT:
+            return failures.unanswered(self._settings, doing, error.str())
         return refused(error, self._settings, doing, topic, self._group) or failures.broker_failed(
             self._settings, doing, error.str()
         )
