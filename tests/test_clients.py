@@ -206,31 +206,6 @@ def test_nothing_is_read_before_it_is_started_and_then_from_the_very_offset(kafk
     }
 
 
-def test_what_is_stopped_is_read_no_further_until_it_is_started_again(kafka, clients):
-    topic = make_topic(kafka.address, 2)
-    write_all(kafka.address, topic, [Message(b"%d" % n, partition=p) for n in range(20) for p in (0, 1)])
-    clients = clients.but(commit_records=1)  # so that most of it has been fetched when it is stopped
-    reader, zero, one = clients.reader(unique(), topic), Place(topic, 0), Place(topic, 1)
-    reader.start(dict.fromkeys(given(reader, 2), 0))
-    seen, ends = set(), {}
-
-    def both_are_read():
-        for part in reader.poll(1).messages:
-            seen.add(part.place)
-            ends[part.place] = part.end
-        return zero in seen
-
-    until(both_are_read, "the first is read")
-    reader.stop([zero])
-    if ends.get(one, 0) < 20:
-        assert zero not in read_to(lambda: reader.poll(1).messages, {one: 20})
-    write_all(kafka.address, topic, [Message(b"more", partition=p) for p in (0, 1)])
-    assert zero not in read_to(lambda: reader.poll(1).messages, {one: 21})
-    reader.start({zero: 15})
-    messages = read_to(lambda: reader.poll(1).messages, {zero: 21})
-    assert [offset for offset, _, _ in messages[zero]] == list(range(15, 21))
-
-
 def test_an_offset_that_is_gone_is_a_gap_and_reading_goes_on_where_there_is_something(kafka, clients):
     topic = make_topic(kafka.address)
     write_all(kafka.address, topic, [b"%d" % n for n in range(10)])

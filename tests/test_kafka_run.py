@@ -278,7 +278,7 @@ def test_a_worker_outlives_a_broker_that_is_away_for_long(broker, tmp_path, step
 def test_a_topic_that_is_deleted_while_it_is_read_is_told(kafka, tmp_path, monkeypatch):
     """And not waited on for ever, by a worker that says nothing."""
     monkeypatch.setattr(worker, "QUIET_SECONDS", 1.0)
-    with Application(kafka.address, tmp_path, 1) as application:
+    with Application(kafka.address, tmp_path, 1, {"connect_seconds": 2.0}) as application:
         application.write([Message(b'{"n": 1, "label": "a"}', partition=0)])
 
         def delete():
@@ -291,3 +291,17 @@ def test_a_topic_that_is_deleted_while_it_is_read_is_told(kafka, tmp_path, monke
             with pytest.raises(TopicMissingError, match=f"there is no topic {application.events}"):
                 programs.run(application.config, Console(quiet=True), emit=True)
             deleted.result()
+
+
+def test_a_topic_of_predictions_that_is_deleted_ends_its_worker_in_words(kafka, tmp_path):
+    with Application(kafka.address, tmp_path, 1, {"connect_seconds": 1.0, "transaction_seconds": 3.0}) as application:
+        event = Message(b'{"n": 1, "label": "a"}', partition=0)
+        application.write([event])
+        worker = application.worker("w")
+        application.until_read()
+        gone = application.config.kafka.predictions
+        admin = AdminClient({"bootstrap.servers": kafka.address})
+        admin.delete_topics([gone])[gone].result(60)
+        application.write([event])
+        assert worker.ended() == 1
+        assert f"there is no topic {gone}: make it" in worker.said

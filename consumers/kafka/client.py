@@ -115,8 +115,8 @@ class Reader(Protocol):
     def poll(self, seconds: float) -> Polled:
         """Return what came, waiting no longer than so many seconds for something to come.
 
-        A partition that is newly given is not read before `start` says from where; after it is taken, and after `stop`,
-        no message of it is returned. Must be called often, or else the member is taken for dead.
+        A partition that is newly given is not read before `start` says from where; after it is taken, no message of it
+        is returned. Must be called often, or else the member is taken for dead.
 
         Raises GapError for an offset that is gone, FencedError when another member took over this one's static name,
         NotAllowedError, TopicMissingError.
@@ -125,10 +125,6 @@ class Reader(Protocol):
 
     def start(self, positions: Mapping[Place, int]) -> None:
         """Read partitions, which must have been given, from an offset each; also those that were being read already."""
-        ...
-
-    def stop(self, places: Sequence[Place]) -> None:
-        """Read partitions no further until they are started again."""
         ...
 
     def committed(self, places: Sequence[Place]) -> dict[Place, Committed]:

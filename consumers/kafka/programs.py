@@ -145,6 +145,7 @@ def _work(
         ),
         interrupts=stack.enter_context(Interrupts()),
         clock=time.monotonic,
+        sleep=time.sleep,
         watch=stack.enter_context(Watch(console, shards.states, time.monotonic)),
         say=console.print,
     )

@@ -28,6 +28,7 @@ from consumers.kafka.settings import KafkaSettings
 from consumers.kafka.shards import Say, Shards
 
 QUIET_SECONDS = 30.0
+_PAUSE_SECONDS = 0.5
 
 
 class Worker:
@@ -49,8 +50,8 @@ class Worker:
         Where it sends what comes of them.
     interrupts
         Where signals wait for the end of a transaction.
-    clock
-        Seconds, from any start.
+    clock, sleep
+        Seconds, from any start; waits for some.
     watch
         Called after each transaction, and now and then while nothing comes.
     say
@@ -70,6 +71,7 @@ class Worker:
         outputs: Outputs,
         interrupts: Interrupts,
         clock: Callable[[], float],
+        sleep: Callable[[float], None],
         watch: Callable[[], None],
         say: Say,
     ) -> None:
@@ -83,11 +85,13 @@ class Worker:
         self._outputs = outputs
         self._interrupts = interrupts
         self._clock = clock
+        self._sleep = sleep
         self._watch = watch
         self._say = say
         self._owned: set[Place] = set()
         self._ends: dict[Place, int] = {}
         self._heard = clock()
+        self._missing: float | None = None  # since when a topic has been
         self._reader: Reader
         self._writer: Writer
 
@@ -132,7 +136,10 @@ class Worker:
                 self._transact(polled.messages)
             self._listen(polled)
         except (TransactionLostError, UnreachableError) as lost:
-            self._start_over(str(lost))
+            self._start_over(lost)
+        except TopicMissingError as missing:
+            self._doubt(missing)
+            self._start_over(missing)
 
     def _polled(self) -> Polled:
         try:
@@ -151,12 +158,9 @@ class Worker:
         elif self._clock() - self._heard > QUIET_SECONDS:
             self._heard = self._clock()
             try:
-                missing = [topic for topic in self._topics if not self._admin.partitions(topic)]
+                self._check_topics()
             except UnreachableError as error:
                 self._say(f"{error}; trying on")
-            else:
-                if missing:
-                    raise TopicMissingError(missing[0])
 
     def _change(self, polled: Polled) -> None:
         """Give up what was taken from this worker, and take over what was given to it."""
@@ -196,21 +200,40 @@ class Worker:
             self._outputs.send(self._writer, messages, outcome)
         positions = self._shards.finish(self._writer, all_states=all_states)
         self._writer.commit(positions, self._reader.membership())
+        self._missing = None
 
-    def _start_over(self, why: str) -> None:
+    def _start_over(self, lost: Exception) -> None:
         """Forget all that was not committed, and restore what is owned from what was; while no broker answers, wait."""
-        self._say(f"a transaction was lost ({why}): restoring what was committed")
+        self._say(f"a transaction was lost ({lost}): restoring what was committed")
         while True:
             self._shards.keep_only(set())
             self._writer.close()
             try:
+                self._check_topics()
                 self._writer = self._client.writer(self._name)
                 self._take_over(set(self._owned))
             except (UnreachableError, TransactionLostError) as error:
                 self._say(f"{error}; trying again")
-                self._interrupts.check()
+                self._missing = None
+                self._interrupts.pause(_PAUSE_SECONDS, self._sleep)
+            except TopicMissingError as missing:
+                self._doubt(missing)
             else:
                 return
+
+    def _doubt(self, missing: TopicMissingError) -> None:
+        """Raise that a topic is missing, if one has been for a while: a broker that has just come back knows few."""
+        now = self._clock()
+        self._missing = now if self._missing is None else self._missing
+        if now - self._missing > self._kafka.connect_seconds:
+            raise missing
+        self._interrupts.pause(_PAUSE_SECONDS, self._sleep)
+
+    def _check_topics(self) -> None:
+        """Raise TopicMissingError where a topic is not there that is read."""
+        for topic in self._topics:
+            if not self._admin.partitions(topic):
+                raise TopicMissingError(topic)
 
     def _finished(self) -> bool:
         """Tell whether all that is owned has been read up to the end that it had when it was taken over."""
@@ -221,7 +244,7 @@ class Worker:
     def _save(self) -> None:
         """Save the states of all shards, so that whoever takes them over has nothing to take again."""
         if self._shards.states():
-            with suppress(TransactionLostError):  # what was committed before is safe
+            with suppress(TransactionLostError, UnreachableError):  # what was committed before is safe
                 self._transact([], all_states=True)
 
     def _who_fenced(self) -> str:

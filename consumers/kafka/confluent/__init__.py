@@ -7,12 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
-
 from consumers.kafka import failures, security
 from consumers.kafka.client import Place, TopicMissingError
 from consumers.kafka.confluent.admin import ConfluentAdmin
+from consumers.kafka.confluent.names import AdminClient, Consumer, KafkaError, KafkaException, Producer
 from consumers.kafka.confluent.reader import ConfluentReader, ConfluentTail
 from consumers.kafka.confluent.words import NO_LOGIN
 from consumers.kafka.confluent.writer import ConfluentWriter

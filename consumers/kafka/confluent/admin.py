@@ -7,17 +7,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but not said to be
+from consumers.kafka import failures
+from consumers.kafka.client import Committed, Member, Place, TopicMissingError
+from consumers.kafka.confluent.names import (
     AdminClient,
     ConfigResource,
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
     NewPartitions,
     NewTopic,
     OffsetSpec,
 )
-
-from consumers.kafka import failures
-from consumers.kafka.client import Committed, Member, Place, TopicMissingError
 from consumers.kafka.confluent.reader import WAIT_SECONDS, committed_of
 from consumers.kafka.confluent.words import NO_TOPIC, PASSING, as_partition, as_place, refused
 from consumers.kafka.settings import KafkaSettings

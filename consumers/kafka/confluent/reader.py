@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
-
 from consumers.kafka import failures
 from consumers.kafka.client import Committed, FencedError, GapError, Messages, Place, Polled, TopicMissingError
+from consumers.kafka.confluent.names import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 from consumers.kafka.confluent.words import FENCED, NO_TOPIC, PASSING, SILENT, as_partition, as_place, refused
 from consumers.kafka.groups import Ownership, note_of
 from consumers.kafka.settings import KafkaSettings
@@ -234,11 +233,6 @@ class ConfluentReader:
                 if error.args[0].code() not in NOT_YET or time.monotonic() > end:
                     raise self._reading.explained(error.args[0], partition.topic) from error
             time.sleep(0.01)  # what was assigned a moment ago is still being taken up
-
-    def stop(self, places: Sequence[Place]) -> None:
-        """Read partitions no further until they are started again."""
-        stopped = [place for place in places if self._reading.ends.pop(place, None) is not None]
-        self._consumer.pause([as_partition(place) for place in stopped])
 
     def committed(self, places: Sequence[Place]) -> dict[Place, Committed]:
         """Return what the group has committed; an offset that an open transaction is about to commit is waited for."""

@@ -3,10 +3,9 @@
 Law: an error is sorted here, and only here: fenced, refused, too large, or lost.
 """
 
-from confluent_kafka import KafkaError, TopicPartition
-
 from consumers.kafka import failures
 from consumers.kafka.client import NotAllowedError, Place
+from consumers.kafka.confluent.names import KafkaError, TopicPartition
 from consumers.kafka.settings import KafkaSettings
 
 FENCED = {

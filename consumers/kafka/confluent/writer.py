@@ -11,8 +11,6 @@ from itertools import repeat
 from threading import Thread
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
-
 from consumers.kafka import failures
 from consumers.kafka.client import (
     Committed,
@@ -23,6 +21,7 @@ from consumers.kafka.client import (
     TopicMissingError,
     TransactionLostError,
 )
+from consumers.kafka.confluent.names import KafkaError, KafkaException, Message, Producer
 from consumers.kafka.confluent.reader import WAIT_SECONDS
 from consumers.kafka.confluent.words import FENCED, NO_TOPIC, TOO_LARGE, as_partition, refused
 from consumers.kafka.groups import noted

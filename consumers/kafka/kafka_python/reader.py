@@ -70,12 +70,6 @@ class KafkaPythonReader:
             self._consumer.restart(as_partition(place), offset)
             self._ends[as_partition(place)] = offset
 
-    def stop(self, places: Sequence[Place]) -> None:
-        """Read partitions no further until they are started again."""
-        for place in places:
-            if self._ends.pop(as_partition(place), None) is not None:
-                self._consumer.pause(as_partition(place))
-
     def committed(self, places: Sequence[Place]) -> dict[Place, Committed]:
         """Return what the group has committed; an offset that an open transaction is about to commit is waited for."""
         end = time.monotonic() + self._settings.transaction_seconds + 10  # the broker looks every ten seconds
