@@ -1,6 +1,6 @@
 """What the programs need of a Kafka client, whichever it is: the words, the protocols, the errors.
 
-Law: two clients behave alike; what differs between them stays in the one file that imports each.
+Law: two clients behave alike; what differs between them stays in the package about each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,9 @@ from typing import Any, NamedTuple, Protocol
 from consumers.errors import BrokerError
 
 Headers = Sequence[tuple[str, bytes]]
+
+OVERHEAD_BYTES = 1024
+"""Bytes of a message that are not its value, at most: key, headers, batch."""
 
 
 class Place(NamedTuple):
@@ -266,3 +269,11 @@ class Client(Protocol):
     def admin(self) -> Admin:
         """Return what looks after topics and groups."""
         ...
+
+
+def partitions_of(admin: Admin, topic: str) -> int:
+    """Return how many partitions a topic has. Raises TopicMissingError where it is not there."""
+    count = admin.partitions(topic)
+    if not count:
+        raise TopicMissingError(topic)
+    return count

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from consumers.kafka.client import Admin, Place, TopicMissingError
+from consumers.kafka.client import Admin, Place, partitions_of
 from consumers.kafka.notes import read_note
 
 
@@ -41,7 +41,7 @@ def progress_of(admin: Admin, group: str, topics: Sequence[str], now: float) -> 
 
     Raises BrokerError.
     """
-    places = [Place(topic, number) for topic in topics for number in range(_partitions(admin, topic))]
+    places = [Place(topic, number) for topic in topics for number in range(partitions_of(admin, topic))]
     committed, begins = admin.committed(group, places), admin.begins(places)
     ends = admin.ends(places)  # asked last: so nothing seems to have been read before it was there
     owners = {place: member for member in admin.members(group) for place in member.places}
@@ -64,13 +64,6 @@ def progress_of(admin: Admin, group: str, topics: Sequence[str], now: float) -> 
             )
         )
     return found
-
-
-def _partitions(admin: Admin, topic: str) -> int:
-    count = admin.partitions(topic)
-    if not count:
-        raise TopicMissingError(topic)
-    return count
 
 
 def lines_of(group: str, progress: Sequence[Progress]) -> list[str]:

@@ -102,8 +102,8 @@ class Learning:
         newest = newest_note(committed.values()).number
         if kept is None or kept.note.number != newest or self._positions(kept.shard, number) != offsets:
             self._admin.extend(self._kafka.state, number + 1)
-            known = committed or self._restorer.find(number, 0)
-            kept = self._restored(number, committed) if known else self._new(number)
+            begun, stored = self._clock(), self._stored(number, committed)
+            kept = self._new(number) if stored is None else self._restored(number, committed, stored, begun)
             self._kept[number] = kept
         return self._positions(kept.shard, number)
 
@@ -169,24 +169,29 @@ class Learning:
         self._say(f"shard {number}: new")
         return _Kept(shard, at=self._clock())
 
-    def _restored(self, number: int, committed: Mapping[Place, Committed]) -> _Kept:
-        """Return a shard as it was when these offsets were committed."""
-        note, begun = newest_note(committed.values()), self._clock()
+    def _stored(self, number: int, committed: Mapping[Place, Committed]) -> Stored | None:
+        """Return the newest state of a shard; None where there is none, and no offset is committed either."""
+        note = newest_note(committed.values())
         stored = self._restorer.find(number, note.offset)
-        if stored is None or stored.manifest.number < note.number:
+        if note.offset and (stored is None or stored.manifest.number < note.number):
             stored = self._restorer.find(number, 0)
-        if stored is None:
+        if stored is None and committed:
             offsets = ", ".join(f"{held.offset:,} of {place.topic}" for place, held in sorted(committed.items()))
             raise BrokerError(
                 f"shard {number} has been read up to offset {offsets}, and {self._kafka.state} holds no state of it: "
                 "the topic was deleted or emptied; begin anew under another application (--application)"
             )
+        return stored
+
+    def _restored(self, number: int, committed: Mapping[Place, Committed], stored: Stored, begun: float) -> _Kept:
+        """Return a shard as it was when these offsets were committed; what it takes is told since it was begun."""
         try:
             state, recorded, _ = State.from_bytes(stored.data)
         except SnapshotError as error:
             what = f"state {stored.manifest.number} of shard {number} in {self._kafka.state}"
             raise BrokerError(f"{what}: {error}") from error
         self._check(recorded)
+        note = newest_note(committed.values())
         if not committed:
             self._check_ends(state, number)
             note = Note(self._worker, stored.manifest.number, 0, self._now())

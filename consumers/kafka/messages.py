@@ -7,11 +7,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from consumers.formats import alarm_line, dead_letter_line, parse, prediction_lines
-from consumers.kafka.client import Messages, Place, Writer
+from consumers.kafka.client import OVERHEAD_BYTES, Messages, Place, Writer
 from consumers.records import NOT_JSON, Alarm, Batch, DeadLetter, Position
 from consumers.shard import Outcome
-
-_OVERHEAD = 1024  # bytes of a message that are not its value: key, headers, batch
 
 
 def batch_of(messages: Messages, limit: int) -> Batch:
@@ -112,7 +110,7 @@ class Outputs:
             self._send(writer, self._predictions, messages, offsets, values, headers=self._headers)
         if outcome.dead:
             position = Position(*messages.place, messages.end)
-            values = [_fitting(position, letter, self._limit - _OVERHEAD) for letter in outcome.dead]
+            values = [_fitting(position, letter, self._limit - OVERHEAD_BYTES) for letter in outcome.dead]
             offsets = [letter.offset if letter.origin is None else -1 for letter in outcome.dead]
             self._send(writer, self._dead_letters, messages, offsets, values)
         if outcome.alarms and self._drift:

@@ -16,7 +16,7 @@ from rich.console import Console
 from consumers.config import Config
 from consumers.errors import BrokerError
 from consumers.interrupts import Interrupts
-from consumers.kafka.client import Admin, Client, TopicMissingError
+from consumers.kafka.client import Admin, Client, partitions_of
 from consumers.kafka.clients import connect
 from consumers.kafka.following import Fold, Follower, Following
 from consumers.kafka.learning import Learning
@@ -162,8 +162,7 @@ def _check_topics(admin: Admin, kafka: KafkaSettings, outputs: Sequence[str]) ->
     """Raise BrokerError where a topic is not there, or the topic of states would lose some."""
     written = [getattr(kafka, output) for output in outputs] + ([kafka.drift] if kafka.drift else [])
     for topic in (*kafka.events, *kafka.labels, *written):
-        if not admin.partitions(topic):
-            raise TopicMissingError(topic)
+        partitions_of(admin, topic)
     policy = admin.settings(kafka.state).get("cleanup.policy", "")
     if policy != "compact":
         raise BrokerError(

@@ -13,7 +13,7 @@ from consumers.config import Config
 from consumers.errors import InterruptedRunError
 from consumers.inputs import FileSource
 from consumers.interrupts import Interrupts
-from consumers.kafka.client import TopicMissingError
+from consumers.kafka.client import partitions_of
 from consumers.kafka.clients import connect
 from consumers.kafka.feeding import Feeder, Pace, messages_of
 from consumers.kafka.topics import with_address
@@ -43,9 +43,7 @@ def replay(config: Config, console: Console, address: str, *, key: str, rate: fl
         client = connect(kafka)
         admin = client.admin()
         stack.callback(admin.close)
-        partitions = admin.partitions(topic)
-        if not partitions:
-            raise TopicMissingError(topic)
+        partitions = partitions_of(admin, topic)
         interrupts = stack.enter_context(Interrupts())
         status, begun = stack.enter_context(console.status("")), time.monotonic()
         feeder = Feeder(

@@ -16,11 +16,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from consumers.kafka.client import Messages
+from consumers.kafka.client import OVERHEAD_BYTES, Messages
 
 _SLOTS = 2
 _NUMBER = 8  # bytes
-_OVERHEAD = 1024  # bytes of a message that are not its value, at most: key, headers, batch
 
 Record = tuple[bytes, bytes | None]
 
@@ -61,7 +60,7 @@ def records_of(application: str, data: bytes, last: Manifest | None, limit: int)
         How large a message may be, in bytes.
     """
     number = 0 if last is None else last.number + 1
-    slot, stamp, size = number % _SLOTS, number.to_bytes(_NUMBER, "big"), limit - _OVERHEAD - _NUMBER
+    slot, stamp, size = number % _SLOTS, number.to_bytes(_NUMBER, "big"), limit - OVERHEAD_BYTES - _NUMBER
     pieces = [data[start : start + size] for start in range(0, len(data), size)]
     records: list[Record] = [
         (_key(application, "chunk", slot, place), stamp + piece) for place, piece in enumerate(pieces)

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import msgspec
 
 from consumers.errors import BrokerError
-from consumers.kafka.client import Place, TopicMissingError
+from consumers.kafka.client import Place, partitions_of
 from consumers.kafka.clients import connect
 from consumers.kafka.following import Fold, fold_of
 from consumers.kafka.restoring import Restorer
@@ -38,9 +38,7 @@ def read_states(address: str, kafka: KafkaSettings) -> Fold:
         client = connect(kafka)
         admin = client.admin()
         stack.callback(admin.close)
-        places = [Place(topic, number) for number in range(admin.partitions(topic))]
-        if not places:
-            raise TopicMissingError(topic)
+        places = [Place(topic, number) for number in range(partitions_of(admin, topic))]
         restorer = Restorer(client, admin, msgspec.structs.replace(kafka, state=topic), time.monotonic)
         for place, begin in admin.begins(places).items():
             stored = restorer.find(place.partition, begin)

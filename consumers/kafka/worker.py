@@ -22,6 +22,7 @@ from consumers.kafka.client import (
     TransactionLostError,
     UnreachableError,
     Writer,
+    partitions_of,
 )
 from consumers.kafka.messages import Outputs
 from consumers.kafka.settings import KafkaSettings
@@ -232,8 +233,7 @@ class Worker:
     def _check_topics(self) -> None:
         """Raise TopicMissingError where a topic is not there that is read."""
         for topic in self._topics:
-            if not self._admin.partitions(topic):
-                raise TopicMissingError(topic)
+            partitions_of(self._admin, topic)
 
     def _finished(self) -> bool:
         """Tell whether all that is owned has been read up to the end that it had when it was taken over."""

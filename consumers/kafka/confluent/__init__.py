@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from consumers.kafka import failures, security
-from consumers.kafka.client import Place, TopicMissingError
+from consumers.kafka.client import Place, partitions_of
 from consumers.kafka.confluent.admin import ConfluentAdmin
 from consumers.kafka.confluent.names import AdminClient, Consumer, KafkaError, KafkaException, Producer
 from consumers.kafka.confluent.reader import ConfluentReader, ConfluentTail
@@ -33,11 +33,10 @@ class Confluent:
         kind = assignor(settings, len(topics))
         admin = self.admin()
         for topic in topics:
-            if not admin.partitions(topic):
-                raise TopicMissingError(topic)
+            partitions_of(admin, topic)
         options = {
             "group.id": group,
-            "client.id": name or f"{settings.application}-{settings.worker or 'worker'}",
+            "client.id": name or f"{settings.application}-worker",
             "partition.assignment.strategy": kind,
             "session.timeout.ms": _milliseconds(settings.session_seconds),
             "heartbeat.interval.ms": _milliseconds(min(3.0, settings.session_seconds / 3)),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from consumers.kafka import failures
-from consumers.kafka.client import Committed, Member, Place, TopicMissingError
+from consumers.kafka.client import Committed, Member, Place, TopicMissingError, partitions_of
 from consumers.kafka.confluent.names import (
     AdminClient,
     ConfigResource,
@@ -20,7 +20,8 @@ from consumers.kafka.confluent.names import (
     NewTopic,
     OffsetSpec,
 )
-from consumers.kafka.confluent.reader import WAIT_SECONDS, committed_of
+from consumers.kafka.confluent.reader import committed_of
+from consumers.kafka.confluent.reading import WAIT_SECONDS
 from consumers.kafka.confluent.words import NO_TOPIC, PASSING, as_partition, as_place, refused
 from consumers.kafka.settings import KafkaSettings
 
@@ -65,10 +66,7 @@ class ConfluentAdmin:
 
     def extend(self, topic: str, partitions: int) -> None:
         """Give a topic more partitions; one that has as many is left as it is."""
-        have = self.partitions(topic)
-        if not have:
-            raise TopicMissingError(topic)
-        if have >= partitions:
+        if partitions_of(self, topic) >= partitions:
             return
 
         def ask() -> None:

@@ -22,7 +22,7 @@ from consumers.kafka.client import (
     TransactionLostError,
 )
 from consumers.kafka.confluent.names import KafkaError, KafkaException, Message, Producer
-from consumers.kafka.confluent.reader import WAIT_SECONDS
+from consumers.kafka.confluent.reading import WAIT_SECONDS
 from consumers.kafka.confluent.words import FENCED, NO_TOPIC, TOO_LARGE, as_partition, refused
 from consumers.kafka.groups import noted
 from consumers.kafka.settings import KafkaSettings

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from consumers.kafka import failures, security
-from consumers.kafka.client import Place, TopicMissingError
+from consumers.kafka.client import Place, partitions_of
 from consumers.kafka.groups import RESTORE_SECONDS, assignor
 from consumers.kafka.kafka_python.admin import KafkaPythonAdmin
 from consumers.kafka.kafka_python.library import DIRECT, LAST_WORD, Consumer, Producer
@@ -54,7 +54,7 @@ class KafkaPython:
         options = {
             "group_id": group,
             "group_instance_id": name or None,
-            "client_id": name or f"{settings.application}-{settings.worker or 'worker'}",
+            "client_id": name or f"{settings.application}-worker",
             "partition_assignment_strategy": (ASSIGNORS[assignor(settings, len(topics))],),
             "session_timeout_ms": milliseconds(settings.session_seconds),
             "heartbeat_interval_ms": milliseconds(min(3.0, settings.session_seconds / 3)),
@@ -67,8 +67,7 @@ class KafkaPython:
         admin = self.admin()
         try:
             for topic in topics:
-                if not admin.partitions(topic):
-                    raise TopicMissingError(topic)
+                partitions_of(admin, topic)
         finally:
             admin.close()
         return KafkaPythonReader(settings, self._connected(Consumer, **READING, **options), group, topics, headers)

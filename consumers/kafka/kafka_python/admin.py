@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from consumers.kafka import failures
-from consumers.kafka.client import Committed, Member, Place, TopicMissingError
+from consumers.kafka.client import Committed, Member, Place, TopicMissingError, partitions_of
 from consumers.kafka.groups import note_of
 from consumers.kafka.kafka_python.names import ConfigResource, KafkaAdminClient, OffsetSpec, errors
 from consumers.kafka.kafka_python.words import as_partition, as_place, reason, refused
@@ -57,10 +57,7 @@ class KafkaPythonAdmin:
 
     def extend(self, topic: str, partitions: int) -> None:
         """Give a topic more partitions; one that has as many is left as it is."""
-        have = self.partitions(topic)
-        if not have:
-            raise TopicMissingError(topic)
-        if have >= partitions:
+        if partitions_of(self, topic) >= partitions:
             return
 
         def ask() -> None:
