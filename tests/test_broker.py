@@ -1,11 +1,13 @@
 """The Kafka that the other tests stand on is a real one: it keeps, hides and forgets as Kafka does."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaProducer
 
-from tests.broker import Broker, BrokerError, Message, jars, make_topic, read_all, until, write_all
+from tests.broker import Broker, BrokerError, Message, jars, make_topic, read_all, until, until_marked, write_all
 from tests.broker.clusters import unavailable
 from tests.broker.secure import MECHANISMS
 
@@ -68,6 +70,22 @@ def test_a_killed_broker_keeps_what_it_had(broker):
     broker.start()
     assert broker.address == address
     assert values(address, topic) == [b"a", b"b"]
+
+
+def test_a_transaction_that_is_open_is_waited_for(broker):
+    address, topic = broker.address, make_topic(broker.address)
+    producer = Producer({"bootstrap.servers": address, "transactional.id": "open"})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    producer.produce(topic, b"a")
+    producer.flush(60)
+    with ThreadPoolExecutor(1) as pool:
+        marked = pool.submit(until_marked, address)
+        until(lambda: marked.running() and read_all(address, topic, committed=False), "the message is there")
+        assert not marked.done()
+        producer.commit_transaction(60)
+        marked.result(60)
+    assert values(address, topic) == [b"a"]
 
 
 def test_a_topic_is_compacted_while_a_test_waits(kafka):

@@ -30,7 +30,7 @@ from consumers.kafka.confluent.reader import committed_of
 from consumers.kafka.confluent.writer import ConfluentWriter
 from consumers.kafka.groups import noted
 from consumers.kafka.settings import KafkaSettings
-from tests.broker import Message, make_topic, read_all, until, write_all
+from tests.broker import Message, make_topic, read_all, until, until_marked, write_all
 from tests.broker.network import free_port
 
 CLIENTS = ["kafka-python", "confluent"]
@@ -515,6 +515,7 @@ def test_offsets_are_committed_by_a_writer_that_waited_while_the_broker_was_kill
     reader, writer = clients.reader(unique(), place.topic), clients.writer()
     given(reader)
     send(writer, place, b"a", positions={place: 1}, membership=reader.membership())
+    until_marked(broker.address)
     broker.kill()
     broker.start()
     reader.poll(0.1)
@@ -538,6 +539,7 @@ def test_offsets_whose_coordinator_the_library_awaits_for_ever_are_lost_in_time(
     reader = clients.reader(unique(), place.topic)
     given(reader)
     send(writer, place, b"a", positions={place: 1}, membership=reader.membership())
+    until_marked(broker.address)
     broker.kill()
     broker.start()
     with pytest.raises(TransactionLostError, match="no answer for 5 s"):

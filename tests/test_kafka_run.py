@@ -15,7 +15,7 @@ from consumers.snapshots import read_snapshot
 from consumers.state import State
 from streamnb import snapshot
 from tests.application import Application, events, whole_states
-from tests.broker import Message, make_topic, read_all, until
+from tests.broker import Message, make_topic, read_all, until, until_marked
 from tests.broker.network import free_port
 from tests.command import json_lines, streamnb
 
@@ -265,6 +265,7 @@ def test_a_worker_outlives_a_broker_that_is_away_for_long(broker, tmp_path, step
         application.worker("w1", faults=["--kill", "after commit", "--count", "5"]).ended()
         worker = application.worker("w1", faults=["--halt", step])
         until(worker.is_halted, "the worker stands still")
+        until_marked(broker.address)
         broker.kill()
         worker.signal(signal.SIGCONT)
         worker.until_said("trying again")

@@ -2,7 +2,7 @@
 
 from tests.broker.secure import SecureBroker
 from tests.broker.server import Broker, BrokerError
-from tests.broker.topics import Message, Received, make_topic, read_all, write_all
+from tests.broker.topics import Message, Received, make_topic, read_all, until_marked, write_all
 from tests.broker.waiting import until
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "make_topic",
     "read_all",
     "until",
+    "until_marked",
     "write_all",
 ]

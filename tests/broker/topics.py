@@ -7,9 +7,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka import Message as Polled
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tests.broker.waiting import until
 
@@ -93,6 +101,27 @@ def write_all(address: str, topic: str, messages: Iterable[Message | bytes], **c
         raise TimeoutError(f"{left} messages for {topic} have not been written within 60 s")
     if errors:
         raise KafkaException(errors[0])
+
+
+def until_marked(address: str) -> None:
+    """Wait until no transaction is open, offsets included; a commit returns before the broker has marked what it is of.
+
+    A broker that is killed in between may drop the marks when it comes back, and with them what was committed.
+    """
+    client = AdminClient({"bootstrap.servers": address})
+
+    def ends(isolation: IsolationLevel) -> dict[TopicPartition, int]:
+        topics = client.list_topics(timeout=60).topics.values()
+        asked = {
+            TopicPartition(each.topic, number): OffsetSpec.latest() for each in topics for number in each.partitions
+        }
+        found = client.list_offsets(asked, isolation_level=isolation, request_timeout=60)
+        return {place: future.result(60).offset for place, future in found.items()}
+
+    until(
+        lambda: ends(IsolationLevel.READ_COMMITTED) == ends(IsolationLevel.READ_UNCOMMITTED),
+        "every transaction has its marks",
+    )
 
 
 def read_all(address: str, topic: str, *, committed: bool = True, **config: object) -> list[Received]:
