@@ -118,10 +118,15 @@ def until_marked(address: str) -> None:
         found = client.list_offsets(asked, isolation_level=isolation, request_timeout=60)
         return {place: future.result(60).offset for place, future in found.items()}
 
-    until(
-        lambda: ends(IsolationLevel.READ_COMMITTED) == ends(IsolationLevel.READ_UNCOMMITTED),
-        "every transaction has its marks",
-    )
+    def marked() -> bool:
+        try:
+            return ends(IsolationLevel.READ_COMMITTED) == ends(IsolationLevel.READ_UNCOMMITTED)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION:  # a topic of the broker's own, just made
+                raise
+            return False
+
+    until(marked, "every transaction has its marks")
 
 
 def read_all(address: str, topic: str, *, committed: bool = True, **config: object) -> list[Received]:
