@@ -10,15 +10,16 @@ from tests.chaos_worker import STEPS
 pytestmark = pytest.mark.usefixtures("kafka_jars")
 
 
-def test_states_and_outputs_are_as_without_faults(tmp_path):
+@pytest.mark.parametrize(("client", "events", "kills"), [("kafka-python", 12_000, 6), ("confluent", 6_000, 3)])
+def test_states_and_outputs_are_as_without_faults(tmp_path, client, events, kills):
     """Workers are killed at every step, and the broker is killed, and frozen for longer than members may be silent."""
-    plan = Plan(events=12_000, kills=6, restarts=1, session_seconds=3.0, freeze_seconds=7.0)
+    plan = Plan(events=events, kills=kills, restarts=1, session_seconds=3.0, freeze_seconds=7.0, client=client)
     outcome = wreak(plan, tmp_path)
     if outcome.differences and outcome.forgotten:  # the broker's own doing; it is not likely to do so twice
         outcome = wreak(replace(plan, seed=2), tmp_path / "again")
     assert outcome.differences == []
     assert [outcome.done[f"killed {step}"] for step in STEPS] == [1] * len(STEPS)
-    assert outcome.done["killed at random"] == 6
+    assert outcome.done["killed at random"] == kills
     assert outcome.done["broker killed"] == outcome.done["broker frozen"] == 1
 
 

@@ -1,6 +1,7 @@
 """What every Kafka client keeps to, told by one set of laws on a real broker, and held by each of them."""
 
 import contextlib
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from uuid import uuid4
@@ -203,6 +204,19 @@ def test_nothing_is_read_before_it_is_started_and_then_from_the_very_offset(kafk
     assert {place: [offset for offset, _, _ in rows] for place, rows in messages.items()} == {
         zero: [9],
         one: [3, 4, 5, 6, 7, 8, 9],
+    }
+
+
+def test_what_is_started_as_soon_as_it_is_given_is_read_from_the_very_offset(kafka, clients):
+    """Whatever the library had begun to look up of it by then, and comes to know later."""
+    topic = make_topic(kafka.address, 20)
+    places = [Place(topic, number) for number in range(20)]
+    write_all(kafka.address, topic, [Message(b"a", None, number) for number in 3 * list(range(20))])
+    reader = clients.reader(unique(), topic)
+    reader.start(dict.fromkeys(given(reader, 20), 1))
+    messages = read_to(lambda: reader.poll(0.1).messages, dict.fromkeys(places, 3))
+    assert {place: [offset for offset, _, _ in part] for place, part in messages.items()} == {
+        place: [1, 2] for place in places
     }
 
 
@@ -507,6 +521,18 @@ def test_a_broker_that_does_not_tell_what_is_committed_may_do_so_later(broker, m
         reader.committed(owned)
     broker.thaw()
     assert reader.committed(owned) == {}
+
+
+def test_an_end_is_looked_up_of_a_leader_that_was_taken_for_dead_and_came_back(broker, make_clients):
+    """Under the same address, over the same connection, and newer than whoever asked before knew it."""
+    clients = make_clients(broker.address, connect_seconds=10.0)
+    place, admin = Place(make_topic(broker.address), 0), clients.admin()
+    assert admin.ends([place]) == {place: 0}
+    broker.freeze()
+    time.sleep(4)  # twice as long as it may be silent
+    broker.thaw()
+    send(clients.writer(), place, b"a")
+    assert admin.ends([place])[place] >= 1
 
 
 def test_offsets_are_committed_by_a_writer_that_waited_while_the_broker_was_killed_and_came_back(broker, make_clients):

@@ -3,6 +3,7 @@
 Law: an answer is asked for again as long as a broker may come back.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -22,7 +23,7 @@ from consumers.kafka.confluent.names import (
 )
 from consumers.kafka.confluent.reader import committed_of
 from consumers.kafka.confluent.reading import WAIT_SECONDS
-from consumers.kafka.confluent.words import NO_TOPIC, PASSING, as_partition, as_place, refused
+from consumers.kafka.confluent.words import MOVED, NO_TOPIC, PASSING, as_partition, as_place, refused
 from consumers.kafka.settings import KafkaSettings
 
 Answer = TypeVar("Answer")
@@ -169,3 +170,6 @@ class ConfluentAdmin:
                     raise failures.unanswered(self._settings, doing, error.str()) from raised
                 time.sleep(pause)
                 pause = min(1.0, 2 * pause)
+                if error.code() in MOVED:  # the library would go on asking whom it knew, as of when it knew him
+                    with contextlib.suppress(KafkaException):
+                        self._client.list_topics(timeout=WAIT_SECONDS)

@@ -4,7 +4,6 @@ Law: what the library calls otherwise one day, or keeps elsewhere, is mended her
 """
 
 from confluent_kafka import (
-    OFFSET_END,
     Consumer,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
@@ -23,7 +22,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 )
 
 __all__ = [
-    "OFFSET_END",
     "AdminClient",
     "ConfigResource",
     "Consumer",

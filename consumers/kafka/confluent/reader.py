@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from consumers.kafka.client import Committed, FencedError, Messages, Place, Polled
-from consumers.kafka.confluent.names import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
+from consumers.kafka.confluent.names import Consumer, KafkaError, KafkaException, TopicPartition
 from consumers.kafka.confluent.reading import WAIT_SECONDS, Reading
 from consumers.kafka.confluent.words import as_partition, as_place
 from consumers.kafka.groups import Ownership, note_of
@@ -54,17 +54,19 @@ class ConfluentReader:
         self._join()
 
     def _given(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        held = [TopicPartition(partition.topic, partition.partition, OFFSET_END) for partition in partitions]
         if self._cooperative:
-            consumer.incremental_assign(held)  # with an offset, it asks the group for none
+            consumer.incremental_assign([])  # each is assigned when it is started: only then is known from where
         else:
-            consumer.assign(held)
-        if held:
-            consumer.pause(held)
+            consumer.assign([])
         self._ownership.give(map(as_place, partitions))
 
-    def _taken(self, _: Consumer, partitions: list[TopicPartition]) -> None:
-        self._ownership.take(map(as_place, partitions))
+    def _taken(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        taken = set(map(as_place, partitions))
+        if self._cooperative:
+            consumer.incremental_unassign([held for held in consumer.assignment() if as_place(held) in taken])
+        else:
+            consumer.unassign()
+        self._ownership.take(taken)
 
     def poll(self, seconds: float) -> Polled:
         """Return what came, waiting no longer than so many seconds for something to come."""
@@ -107,38 +109,36 @@ class ConfluentReader:
         return time.monotonic() - self._renewed <= self._settings.session_seconds
 
     def start(self, positions: Mapping[Place, int]) -> None:
-        """Read partitions, which must have been given, from an offset each; also those that were being read already."""
+        """Read partitions, which must have been given, from an offset each; also those that were being read already.
+
+        None is ever assigned at its end, to be told another offset later: the library asks the broker where that is,
+        and if it is told while it waits for the answer, it asks again, and goes there after all (librdkafka 2.16).
+        """
         self._reading.ends |= positions
-        if self._reading.halted & set(positions):
-            self._assign_anew()
-        else:
-            for place, offset in positions.items():
-                self._seek(as_partition(place, offset))
-        self._consumer.resume([as_partition(place) for place in positions])
+        assigned = set(map(as_place, self._consumer.assignment()))
+        anew = [place for place in positions if place not in assigned or not self._sought(place)]
+        self._reading.halted -= positions.keys()
+        if anew and self._cooperative:
+            self._consumer.incremental_unassign([as_partition(place) for place in anew if place in assigned])
+            self._consumer.incremental_assign([as_partition(place, positions[place]) for place in anew])
+        elif anew:
+            self._consumer.assign([as_partition(place, end) for place, end in self._reading.ends.items()])
 
-    def _assign_anew(self) -> None:
-        """Assign all there is once more, from where it is to be read: what had a gap takes no other order."""
-        self._reading.halted.clear()
-        held = self._consumer.assignment()
-        ends = self._reading.ends
-        anew = [TopicPartition(part.topic, part.partition, ends.get(as_place(part), OFFSET_END)) for part in held]
-        if self._cooperative:
-            self._consumer.incremental_unassign(held)
-            self._consumer.incremental_assign(anew)
-        else:
-            self._consumer.assign(anew)
-        if idle := [part for part in anew if as_place(part) not in ends]:
-            self._consumer.pause(idle)
-
-    def _seek(self, partition: TopicPartition) -> None:
+    def _sought(self, place: Place) -> bool:
+        """Go to where a partition is to be read from; return whether it takes that order, as none does after a gap."""
         end = time.monotonic() + WAIT_SECONDS
-        while True:
+        while place not in self._reading.halted:
             try:
-                return self._consumer.seek(partition)
+                self._consumer.seek(as_partition(place, self._reading.ends[place]))
             except KafkaException as error:
-                if error.args[0].code() not in NOT_YET or time.monotonic() > end:
-                    raise self._reading.explained(error.args[0], partition.topic) from error
+                if error.args[0].code() not in NOT_YET:
+                    raise self._reading.explained(error.args[0], place.topic) from error
+                if time.monotonic() > end:
+                    return False
+            else:
+                return True
             time.sleep(0.01)  # what was assigned a moment ago is still being taken up
+        return False
 
     def committed(self, places: Sequence[Place]) -> dict[Place, Committed]:
         """Return what the group has committed; an offset that an open transaction is about to commit is waited for."""

@@ -27,14 +27,16 @@ NO_TOPIC = {
     KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
     KafkaError._NOENT,  # noqa: SLF001  # what it says of the offsets of a topic that is not there
 }
-PASSING = {  # the library does not call these retriable where an answer holds them
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-    KafkaError.NOT_COORDINATOR,
+MOVED = {  # a partition to another leader
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
+}
+PASSING = MOVED | {  # the library does not call these retriable where an answer holds them
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
     KafkaError.OFFSET_NOT_AVAILABLE,
 }
 SILENT = {  # no broker has answered
