@@ -73,7 +73,7 @@ def strike_at(step: str, count: int, number: int, writer: Any, producer: Any) ->
         "before send": lambda: _before(writer, "send", strike),
         "after send": lambda: _after(writer, "send", strike_sent),
         "after offsets": lambda: _after(*producer, strike),
-        "after commit": lambda: _after(writer, "commit", strike),
+        "after commit": lambda: _after(writer, "settle", strike),
         "between chunks of a state": lambda: _after(writer, "send", chunk_sent),
         "between state and replay": lambda: _after(restoring.Restorer, "find", found),
         "in a replay": lambda: setattr(restoring.Restorer, "replay", replay),
@@ -87,6 +87,7 @@ def commit_at_least_once(writer: Any) -> None:
 
     def replacement(self: Any, positions: Any, membership: Any) -> None:
         commit(self, {}, membership)
+        self.settle()
         self.begin()
         commit(self, positions, membership)
 

@@ -9,7 +9,7 @@ from tests.bench_kafka import long
 def test_speed_is_told_of_the_bare_loop_and_of_the_product_with_all_its_parts(kafka, capsys):
     bench_kafka.speed(kafka.address, 1, 12_000, clients=["confluent"], models=["naive"])
     printed = capsys.readouterr().out
-    assert re.search(r"confluent, bare loop +\d+\.\d+ +\d+\.\d+ +1\.00 +1\.00 +1\.00\n", printed)
+    assert re.search(r"confluent, bare loop +\d+\.\d+ +\d+\.\d+ +1\.00 +1\.00 +1\.00 +1\.00\n", printed)
     parts = dict(re.findall(r"^  ([a-z ]+?) +\d+\.\d+ +(\d+\.\d+)$", printed, re.MULTILINE))
     for part in ("poll", "parse", "encode", "kernel", "measure", "serialise", "send", "commit"):
         assert float(parts[part]) > 0

@@ -138,8 +138,13 @@ def values(messages, place):
 def send(writer, place, *values, positions=None, membership=None):
     writer.begin()
     writer.send(place, values, [b"key"] * len(values))
-    held = {at: Committed(offset, "note") for at, offset in (positions or {}).items()}
-    writer.commit(held, membership)
+    commit(writer, {at: Committed(offset, "note") for at, offset in (positions or {}).items()}, membership)
+
+
+def commit(writer, positions=None, membership=None):
+    """Commit, and wait for the end of the transaction."""
+    writer.commit(positions or {}, membership)
+    writer.settle()
 
 
 def is_seen(address, topic, values):
@@ -155,7 +160,7 @@ def test_messages_come_back_as_they_were_sent(kafka, clients):
     writer = clients.writer()
     writer.begin()
     writer.send(place, [b"a", None, b""], [b"1", b"2", None], [1000, 2000, 3000], [[("h", b"x")], [], [("h", b"")]])
-    writer.commit({}, None)
+    commit(writer)
     reader = clients.reader(unique(), place.topic)
     reader.start(dict.fromkeys(given(reader), 0))
     (part,) = until(lambda: reader.poll(1).messages, "messages come")
@@ -422,9 +427,9 @@ def test_messages_of_a_writer_without_a_name_are_there_before_it_has_made_sure_o
     writer.begin()
     writer.send(Place(topic, 0), [b"a", b"b"], [b"k", None])
     until(lambda: len(read_all(kafka.address, topic)) == 2, "the messages are there")
-    writer.commit({}, None)
+    commit(writer)
     writer.send(Place(topic, 0), [b"c"], [None])
-    writer.commit({}, None)
+    commit(writer)
     assert [(message.offset, message.value) for message in read_all(kafka.address, topic)] == [
         (0, b"a"),
         (1, b"b"),
@@ -439,14 +444,14 @@ def test_a_writer_without_a_name_tells_what_was_not_taken(broker, make_clients):
     refused = clients.writer("")
     refused.send(Place(topic, 0), [b"x" * 5000], [None])
     with pytest.raises(TooLargeError):
-        refused.commit({}, None)
+        commit(refused)
     left = clients.writer("")
     left.send(Place(topic, 0), [b"a"], [None])
-    left.commit({}, None)
+    commit(left)
     broker.freeze()
     left.send(Place(topic, 0), [b"b"], [None])
     with pytest.raises(TransactionLostError):
-        left.commit({}, None)
+        commit(left)
     broker.thaw()
 
 
@@ -476,7 +481,7 @@ def test_a_second_writer_of_a_name_fences_the_first_and_ends_what_it_left_open(k
     first.send(place, [b"first"], [None])
     second = clients.writer(name)
     with pytest.raises(FencedError):
-        first.commit({}, None)
+        commit(first)
     send(second, place, b"second")
     is_seen(kafka.address, place.topic, [b"second"])
 
@@ -486,9 +491,9 @@ def test_a_writer_goes_on_after_a_transaction_without_messages(kafka, clients):
     reader, writer = clients.reader(group, place.topic), clients.writer()
     given(reader)
     writer.begin()
-    writer.commit({}, None)
+    commit(writer)
     writer.begin()
-    writer.commit({place: Committed(3, "")}, reader.membership())
+    commit(writer, {place: Committed(3, "")}, reader.membership())
     send(writer, place, b"a")
     assert reader.committed([place]) == {place: Committed(3, "")}
     is_seen(kafka.address, place.topic, [b"a"])
@@ -504,7 +509,7 @@ def test_a_transaction_that_the_broker_does_not_answer_is_lost_in_time(broker, m
     with contextlib.suppress(TransactionLostError):  # which may well say so at once
         writer.send(place, [b"b"], [None])
     with pytest.raises(TransactionLostError):
-        writer.commit({}, None)
+        commit(writer)
     broker.thaw()
     writer.close()
     send(clients.writer(), place, b"c")

@@ -176,9 +176,17 @@ class Writer(Protocol):
         ...
 
     def commit(self, positions: Mapping[Place, Committed], membership: Any) -> None:
-        """Commit all that was sent, together with the offsets that a group has read up to, and a note with each.
+        """Begin to commit all that was sent, with the offsets that a group has read up to, and a note with each.
 
-        Raises TransactionLostError, FencedError if the member or the producer has been replaced.
+        It is committed when `settle` returns, before which nothing else may be asked of this writer.
+        """
+        ...
+
+    def settle(self) -> None:
+        """Wait for the end of the transaction that is being committed, if one is.
+
+        Raises TransactionLostError, FencedError if the member or the producer has been replaced, TooLargeError,
+        TopicMissingError, NotAllowedError.
         """
         ...
 

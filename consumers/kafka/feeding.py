@@ -128,6 +128,7 @@ class Feeder:
         """Return when all that was sent is there. Raises BrokerError."""
         try:
             self._writer.commit({}, None)
+            self._writer.settle()
         except TransactionLostError as lost:
             raise BrokerError(f"{self._topic} cannot be written: {lost}") from lost
         self.sent += self._under_way

@@ -5,7 +5,7 @@ transaction that was lost nothing of it is left in memory either: shards are res
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 
 from consumers.errors import BrokerError, InterruptedRunError
 from consumers.interrupts import Interrupts
@@ -133,8 +133,9 @@ class Worker:
         try:
             polled = self._polled()
             self._change(polled)
-            if polled.messages or self._shards.fresh:
-                self._transact(polled.messages)
+            self._transact(polled.messages)
+            if self._finished():
+                self._writer.settle()
             self._listen(polled)
         except (TransactionLostError, UnreachableError) as lost:
             self._start_over(lost)
@@ -168,8 +169,9 @@ class Worker:
         self._owned -= polled.taken
         self._owned |= polled.given
         if polled.given:
+            self._writer.settle()
             self._keep_owned()
-        self._take_over(polled.given)
+            self._take_over(polled.given)
 
     def _keep_owned(self) -> None:
         """Forget the shards of partitions that were taken and have not come back."""
@@ -193,11 +195,14 @@ class Worker:
             self._reader.start(positions)
 
     def _transact(self, polled: list[Messages], *, all_states: bool = False) -> None:
-        """Take messages, and commit what comes of them, and of no shard that is another's by now."""
+        """Take messages while the transaction before ends; then commit what comes of them, and of no lost shard."""
         self._keep_owned()
+        taken = [(messages, self._shards.take(messages)) for messages in polled]
+        self._writer.settle()
+        if not (taken or self._shards.fresh or all_states):
+            return
         self._writer.begin()
-        for messages in polled:
-            outcome = self._shards.take(messages)
+        for messages, outcome in taken:
             self._outputs.send(self._writer, messages, outcome)
         positions = self._shards.finish(self._writer, all_states=all_states)
         self._writer.commit(positions, self._reader.membership())
@@ -244,8 +249,11 @@ class Worker:
     def _save(self) -> None:
         """Save the states of all shards, so that whoever takes them over has nothing to take again."""
         if self._shards.states():
-            with suppress(TransactionLostError, UnreachableError):  # what was committed before is safe
+            try:
                 self._transact([], all_states=True)
+                self._writer.settle()
+            except (TransactionLostError, UnreachableError) as lost:
+                self._say(f"not all could be saved ({lost}): what is missing is read again at the next start")
 
     def _who_fenced(self) -> str:
         """Say who has taken over the name of this worker."""

@@ -68,14 +68,15 @@ def speed(
             with outputs(address, topic) as topics:
                 taken[peer].append(alone(work, address, topics, *arguments))
     print(f"one partition, {count:,} events of 200 bytes, exactly once, µs an event without start-up")
-    print(f"  {'':38s}{'wall':>8s}{'processor':>11s}{'x bare wall':>13s}{'processor':>11s}{'x ' + clients[0]:>16s}")
+    heads = f"{'x bare wall':>13s}{'processor':>11s}{'x ' + clients[0] + ' wall':>20s}{'processor':>11s}"
+    print(f"  {'':38s}{'wall':>8s}{'processor':>11s}{heads}")
     for (client, name), runs in taken.items():
         wall, processor = _median(runs, "wall"), _median(runs, "processor")
         bare, slow = taken[client, "bare loop"], taken[clients[0], name]
-        ratios = [_ratio(bare, runs, "wall"), _ratio(bare, runs, "processor"), _ratio(slow, runs, "processor")]
+        ratios = [_ratio(peers, runs, what) for peers in (bare, slow) for what in ("wall", "processor")]
         print(
             f"  {client + ', ' + name:38s}{wall * 1e6:8.2f}{processor * 1e6:11.2f}"
-            f"{ratios[0]:13.2f}{ratios[1]:11.2f}{ratios[2]:16.2f}"
+            f"{ratios[0]:13.2f}{ratios[1]:11.2f}{ratios[2]:20.2f}{ratios[3]:11.2f}"
         )
     _breakdown(taken)
 

@@ -131,7 +131,7 @@ def _watched_client(client: Client, spent: Spent) -> Client:
             events[0] = 0
 
         made.begin, made.commit = spent.watched("commit", made.begin), committed
-        made.send = spent.watched("send", made.send)
+        made.send, made.settle = spent.watched("send", made.send), spent.watched("commit", made.settle)
         return made
 
     client.reader, client.writer = reader, writer

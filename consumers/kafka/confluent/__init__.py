@@ -140,6 +140,7 @@ _READING: dict[str, Any] = {
     "check.crcs": True,
     "fetch.wait.max.ms": 100,
     "queued.max.messages.kbytes": 16 << 10,
+    "fetch.queue.backoff.ms": 10,  # by itself it waits a second where that much is read ahead: longer than it lasts
 }
 
 

@@ -31,6 +31,29 @@ CLOSE_SECONDS = 5.0
 LATE_SECONDS = 1.0  # for the library to say itself that time is up, and why
 
 
+class _Ending(Thread):
+    """The end of a transaction, under way in a thread of its own, which keeps no process from ending.
+
+    The library waits for a group's coordinator without regard to the time that it is given: for ever, if that broker
+    has left the cluster since it was looked up (librdkafka 2.16).
+    """
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        super().__init__(name="ending", daemon=True)
+        self.over: Future[None] = Future()
+        self._end = end
+        self.start()
+
+    def run(self) -> None:
+        """Come to the end."""
+        try:
+            self._end()
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            self.over.set_exception(error)
+        else:
+            self.over.set_result(None)
+
+
 class ConfluentWriter:
     """A producer, transactional where it has a name.
 
@@ -44,7 +67,7 @@ class ConfluentWriter:
         self._failed: list[tuple[KafkaError, str, int]] = []  # errors, topics and sizes of messages that were refused
         self._open = False
         self._closed = False
-        self._unanswered: Thread | None = None  # in a call of the library that has not come back in time
+        self._ending: _Ending | None = None
         self._producer = make(self._refused)
 
     def _refused(self, error: KafkaError | None, message: Message) -> None:
@@ -102,62 +125,53 @@ class ConfluentWriter:
             raise self._lost(error, f"writing to {topic}") from error
 
     def commit(self, positions: Mapping[Place, Committed], membership: Any) -> None:
-        """Commit all that was sent, together with the offsets that a group has read up to, and a note with each."""
+        """Begin to commit all that was sent, with the offsets that a group has read up to, and a note with each."""
+        if not self._name:
+            return
+        seconds = self._settings.transaction_seconds
+        offsets = [as_partition(place, held.offset, noted(held.note)) for place, held in positions.items()]
+
+        def end() -> None:
+            if offsets:
+                self._producer.send_offsets_to_transaction(offsets, membership, seconds)
+            self._producer.commit_transaction(seconds)
+
+        self._ending = _Ending(end)
+
+    def settle(self) -> None:
+        """Wait for the end of the transaction that is being committed; without a name, until all was taken."""
         seconds = self._settings.transaction_seconds
         if not self._name:
             left = self._producer.flush(seconds)
             self._check("writing")
             if left:
                 raise TransactionLostError(f"writing: {left} messages were not taken for {seconds:g} s")
-            return
-        try:
-            if positions:
-                self._add_offsets(positions, membership, seconds)
-            self._producer.commit_transaction(seconds)
-        except KafkaException as error:
-            with contextlib.suppress(KafkaException):  # the same again
-                self._producer.poll(0)
-            self._check("committing", error)
-            raise self._lost(error, "committing") from error
-        self._open = False
-
-    def _add_offsets(self, positions: Mapping[Place, Committed], membership: Any, seconds: float) -> None:
-        """Add offsets to the transaction, in a thread of its own.
-
-        The library waits for the group's coordinator without regard to the time that it is given: for ever, if that
-        broker has left the cluster since it was looked up (librdkafka 2.16).
-        """
-        offsets = [as_partition(place, held.offset, noted(held.note)) for place, held in positions.items()]
-        added: Future[None] = Future()
-
-        def add() -> None:
+        elif self._ending is not None:
             try:
-                self._producer.send_offsets_to_transaction(offsets, membership, seconds)
-            except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-                added.set_exception(error)
-            else:
-                added.set_result(None)
-
-        thread = Thread(target=add, name="offsets", daemon=True)
-        thread.start()
-        try:
-            added.result(seconds + LATE_SECONDS)
-        except TimeoutError:
-            self._unanswered = thread
-            raise TransactionLostError(f"committing as {self._name}: no answer for {seconds:g} s") from None
+                self._ending.over.result(seconds + LATE_SECONDS)
+            except TimeoutError:
+                raise TransactionLostError(f"committing as {self._name}: no answer for {seconds:g} s") from None
+            except KafkaException as error:
+                with contextlib.suppress(KafkaException):  # the same again
+                    self._producer.poll(0)
+                self._check("committing", error)
+                raise self._lost(error, "committing") from error
+            self._open, self._ending = False, None
 
     def close(self) -> None:
         """Close; what was not committed is aborted."""
         if self._closed:
             return
         self._closed = True
-        if self._unanswered is None:
+        if self._ending is not None:
+            self._ending.join(CLOSE_SECONDS)
+        if self._ending is None or not self._ending.is_alive():
             self._end()
         else:  # the library may not be closed under a call: what it left open ends with the next writer of the name
-            Thread(target=self._end_late, args=(self._unanswered,), name="close", daemon=True).start()
+            Thread(target=self._end_late, args=(self._ending,), name="close", daemon=True).start()
 
-    def _end_late(self, unanswered: Thread) -> None:
-        unanswered.join()
+    def _end_late(self, ending: _Ending) -> None:
+        ending.join()
         self._end()
 
     def _end(self) -> None:

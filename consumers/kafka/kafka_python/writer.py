@@ -95,7 +95,10 @@ class KafkaPythonWriter:
             raise TransactionLostError(f"writing to {topic}: {error}") from error
 
     def commit(self, positions: Mapping[Place, Committed], membership: Any) -> None:
-        """Commit all that was sent, together with the offsets that a group has read up to, and a note with each."""
+        """Commit all that was sent, together with the offsets that a group has read up to, and a note with each.
+
+        All is done when it returns: the library's thread is Python too, and would take turns with what comes next.
+        """
         offsets = {
             as_partition(place): OffsetAndMetadata(held.offset, noted(held.note), -1)
             for place, held in positions.items()
@@ -108,6 +111,9 @@ class KafkaPythonWriter:
                 self._producer.commit(self._settings.transaction_seconds)
         except errors.KafkaError as error:
             raise self._lost(error, "committing", getattr(membership, "group_id", "")) from error
+
+    def settle(self) -> None:
+        """Wait for nothing, since `commit` has."""
 
     def close(self) -> None:
         """Close; what was not committed is aborted."""
