@@ -195,7 +195,7 @@ class Worker:
             self._reader.start(positions)
 
     def _transact(self, polled: list[Messages], *, all_states: bool = False) -> None:
-        """Take messages while the transaction before ends; then commit what comes of them, and of no lost shard."""
+        """Take messages of shards that are owned while the transaction before ends; then commit what comes of them."""
         self._keep_owned()
         taken = [(messages, self._shards.take(messages)) for messages in polled]
         self._writer.settle()
