@@ -73,7 +73,7 @@ def strike_at(step: str, count: int, number: int, writer: Any, producer: Any) ->
         "before send": lambda: _before(writer, "send", strike),
         "after send": lambda: _after(writer, "send", strike_sent),
         "after offsets": lambda: _after(*producer, strike),
-        "after commit": lambda: _after(writer, "settle", strike),
+        "after commit": lambda: _after_both(writer, "commit", "settle", strike),
         "between chunks of a state": lambda: _after(writer, "send", chunk_sent),
         "between state and replay": lambda: _after(restoring.Restorer, "find", found),
         "in a replay": lambda: setattr(restoring.Restorer, "replay", replay),
@@ -113,6 +113,19 @@ def _after(owner: Any, name: str, do: Callable[..., object]) -> None:
         return result
 
     setattr(owner, name, replacement)
+
+
+def _after_both(owner: Any, first: str, then: str, do: Callable[[], object]) -> None:
+    """Do something after a method, if another has been called since the last time."""
+    called: list[None] = []
+
+    def done(*_: Any) -> None:
+        if called:
+            called.clear()
+            do()
+
+    _after(owner, first, lambda *_: called.append(None))
+    _after(owner, then, done)
 
 
 def client_classes(client: str) -> tuple[Any, Any]:
