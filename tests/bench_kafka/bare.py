@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
+from consumers.kafka import confluent
 from consumers.kafka.kafka_python import BATCH_BYTES, GATHERED_BYTES, READING
 from consumers.kafka.settings import KafkaSettings
 from tests.bench_kafka.parts import Run, Spent
@@ -74,14 +75,9 @@ def bare_confluent(address: str, topics: Topics, events: int) -> Run:
         {
             "bootstrap.servers": address,
             "group.id": name,
-            "isolation.level": "read_committed",
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
+            **confluent.READING,
+            "enable.partition.eof": False,
             "auto.offset.reset": "earliest",
-            "check.crcs": True,
-            "fetch.wait.max.ms": round(1000 * DEFAULTS.commit_seconds),
-            "queued.max.messages.kbytes": 16 << 10,
-            "fetch.queue.backoff.ms": 10,
         }
     )
     settings = {"linger.ms": 5, "retry.backoff.ms": 10}

@@ -46,7 +46,7 @@ class Confluent:
             options["group.instance.id"] = name
         return ConfluentReader(
             settings,
-            lambda: Consumer(self._options(**_READING, **options)),
+            lambda: Consumer(self._options(**READING, **options)),
             group,
             topics,
             headers,
@@ -87,7 +87,7 @@ class Confluent:
         """Return a reader of partitions from an offset each."""
         self._reached()
         options = {"group.id": self._settings.application, "client.id": self._settings.application}  # never joined
-        return ConfluentTail(self._settings, Consumer(self._options(**_READING, **options)), positions)
+        return ConfluentTail(self._settings, Consumer(self._options(**READING, **options)), positions)
 
     def admin(self) -> ConfluentAdmin:
         """Return what looks after topics and groups."""
@@ -130,7 +130,7 @@ class Confluent:
                 raise failures.unreachable(self._settings, seconds, _reason(said))
 
 
-_READING: dict[str, Any] = {
+READING: dict[str, Any] = {
     "isolation.level": "read_committed",  # offsets that a transaction is about to commit are waited for as well
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
