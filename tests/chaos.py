@@ -46,6 +46,7 @@ class Plan:
     freezes: int = 1
     freeze_seconds: float = 20.0
     session_seconds: float = 6.0
+    snapshot_records: int = 150
     seed: int = 1
     client: str = "kafka-python"
     control: bool = False
@@ -251,7 +252,9 @@ def wreak(plan: Plan, folder: Path) -> Outcome:
     """Let everything of a plan happen in a folder; return what was done, and what differs."""
     with Broker(jars.fetch(), folder / "broker") as broker:
         kafka = {"connect_seconds": 60.0, "session_seconds": plan.session_seconds}
-        with Application(broker.address, folder, plan.partitions, kafka, snapshot_records=150) as application:
+        with Application(
+            broker.address, folder, plan.partitions, kafka, snapshot_records=plan.snapshot_records
+        ) as application:
             chaos = Chaos(plan, broker, application)
             chaos.run()
             outcome = Outcome(chaos.done, application.differences(to_the_end=True))

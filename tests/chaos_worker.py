@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from consumers.cli import main
-from consumers.kafka import confluent, restoring
+from consumers.kafka import confluent, messages, restoring, worker
 from consumers.kafka.confluent.writer import ConfluentWriter
 from consumers.kafka.kafka_python import library
 from consumers.kafka.kafka_python.writer import KafkaPythonWriter
@@ -72,8 +72,8 @@ def strike_at(step: str, count: int, number: int, writer: Any, producer: Any) ->
     arrange: dict[str, Callable[[], object]] = {
         "before send": lambda: _before(writer, "send", strike),
         "after send": lambda: _after(writer, "send", strike_sent),
-        "after offsets": lambda: _after(*producer, strike),
-        "after commit": lambda: _after_both(writer, "commit", "settle", strike),
+        "after offsets": lambda: _after_both((messages.Outputs, "send"), producer, strike),  # not of states alone
+        "after commit": lambda: _after_both((writer, "commit"), (writer, "settle"), strike),
         "between chunks of a state": lambda: _after(writer, "send", chunk_sent),
         "between state and replay": lambda: _after(restoring.Restorer, "find", found),
         "in a replay": lambda: setattr(restoring.Restorer, "replay", replay),
@@ -115,8 +115,8 @@ def _after(owner: Any, name: str, do: Callable[..., object]) -> None:
     setattr(owner, name, replacement)
 
 
-def _after_both(owner: Any, first: str, then: str, do: Callable[[], object]) -> None:
-    """Do something after a method, if another has been called since the last time."""
+def _after_both(first: tuple[Any, str], then: tuple[Any, str], do: Callable[[], object]) -> None:
+    """Do something after the second method of two, if the first has been called since the last time."""
     called: list[None] = []
 
     def done(*_: Any) -> None:
@@ -124,8 +124,8 @@ def _after_both(owner: Any, first: str, then: str, do: Callable[[], object]) -> 
             called.clear()
             do()
 
-    _after(owner, first, lambda *_: called.append(None))
-    _after(owner, then, done)
+    _after(*first, lambda *_: called.append(None))
+    _after(*then, done)
 
 
 def client_classes(client: str) -> tuple[Any, Any]:
@@ -147,9 +147,11 @@ def run() -> None:
     parser.add_argument("--halt", choices=STEPS)
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--at-least-once", action="store_true")
+    parser.add_argument("--look", type=float, default=worker.LOOK_SECONDS, help="seconds between looks around")
     parser.add_argument("--client", default="kafka-python")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
+    worker.LOOK_SECONDS = options.look
     writer, producer = client_classes(options.client)
     if options.at_least_once:
         commit_at_least_once(writer)

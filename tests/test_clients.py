@@ -19,6 +19,7 @@ from consumers.kafka.client import (
     Committed,
     FencedError,
     GapError,
+    Group,
     NotAllowedError,
     Place,
     TooLargeError,
@@ -261,7 +262,8 @@ def test_a_group_of_two_shares_partitions_out_and_the_last_one_gets_them_all(kaf
             found = pool.submit(given, second, 2)
             until(polled, "the first one gives up two")
             assert found.result(60) == taken
-        members = clients.admin().members(group)
+        settled, members = clients.admin().group(group)
+        assert settled
         assert sorted(len(member.places) for member in members) == [2, 2]
         assert {place.topic for member in members for place in member.places} == {topic}
     share([first], lambda owned: owned[0] == taken)
@@ -275,6 +277,49 @@ def test_partitions_of_one_number_of_several_topics_go_to_one_member(kafka, clie
         assert {place.partition for place in places if place.topic == topics[0]} == {
             place.partition for place in places if place.topic == topics[1]
         }
+
+
+def test_partitions_that_are_added_are_given_in_seconds(kafka, clients):
+    topic = make_topic(kafka.address, 1)
+    reader = clients.reader(unique(), topic)
+    given(reader)
+    clients.admin().extend(topic, 3)
+    assert given(reader, 2) == {Place(topic, 1), Place(topic, 2)}
+
+
+@pytest.mark.parametrize("topics", [1, 2], ids=["cooperative-sticky", "range"])
+def test_what_was_added_while_a_named_member_was_away_is_given_when_it_joins_once_more(kafka, clients, topics):
+    """Not before: a broker gives a name that comes back what it had, and a group that is settled asks nobody."""
+    names, group = [make_topic(kafka.address, 1) for _ in range(topics)], unique()
+    clients = clients.but(session_seconds=30.0)
+    with closing(clients.reader(group, *names, name="worker-1")) as first:
+        given(first, topics)
+    admin = clients.admin()
+    for name in names:
+        admin.extend(name, 3)
+    second = clients.reader(group, *names, name="worker-1")
+    owned = given(second, topics)
+    assert admin.group(group).settled
+    second.rejoin()
+
+    def all_owned():
+        got = second.poll(0.05)
+        owned.difference_update(got.taken)
+        owned.update(got.given)
+        return owned == {Place(name, number) for name in names for number in range(3)}
+
+    until(all_owned, "what was added is given")
+
+
+@pytest.mark.parametrize("when", ["members", "settled"])
+def test_a_member_that_dies_as_soon_as_it_has_joined_leaves_what_it_read_to_its_name(kafka, clients, when):
+    """A leader that had yet to learn of the topic would leave its group with nothing to read."""
+    topic, group = make_topic(kafka.address, 1), unique()
+    clients, admin = clients.but(session_seconds=30.0), clients.admin()
+    with closing(clients.reader(group, topic, name="worker-1")) as first:
+        looks = (first.poll(0.001) and getattr(admin.group(group), when) for _ in range(10_000))
+        assert any(looks)
+    given(clients.reader(group, topic, name="worker-1"))
 
 
 def test_what_is_taken_and_given_back_is_read_only_when_it_is_started_again(kafka, clients):
@@ -370,7 +415,7 @@ def test_a_static_name_that_is_taken_over_fences_the_member_that_had_it(kafka, c
         send(clients.writer(), place, b"a", positions={place: 1}, membership=membership)
     with pytest.raises(FencedError, match="goes by the name"):
         until(lambda: first.poll(0.1) and False, "the first one learns of it")
-    assert [member.name for member in clients.admin().members(group)] == ["worker-1"]
+    assert [member.name for member in clients.admin().group(group).members] == ["worker-1"]
 
 
 def test_a_member_that_its_own_late_join_may_have_fenced_joins_anew_once(broker, make_confluent):
@@ -650,7 +695,7 @@ def test_topics_are_made_once_looked_at_and_extended(clients):
     send(clients.writer(), places[2], b"a", b"b")
     until(lambda: admin.ends(places) == {places[0]: 0, places[1]: 0, places[2]: 3}, "the transaction has its mark")
     assert admin.begins(places) == dict.fromkeys(places, 0)
-    assert admin.members(unique()) == []
+    assert admin.group(unique()) == Group(settled=False, members=[])
 
 
 # Who may log in

@@ -278,7 +278,7 @@ def test_a_worker_outlives_a_broker_that_is_away_for_long(broker, tmp_path, step
 
 def test_a_topic_that_is_deleted_while_it_is_read_is_told(kafka, tmp_path, monkeypatch):
     """And not waited on for ever, by a worker that says nothing."""
-    monkeypatch.setattr(worker, "QUIET_SECONDS", 1.0)
+    monkeypatch.setattr(worker, "LOOK_SECONDS", 1.0)
     with Application(kafka.address, tmp_path, 1, {"connect_seconds": 2.0}) as application:
         application.write([Message(b'{"n": 1, "label": "a"}', partition=0)])
 

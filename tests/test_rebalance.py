@@ -111,6 +111,25 @@ def test_partitions_that_are_added_are_read(application, feed):
     assert application.differences(to_the_end=True) == []
 
 
+@pytest.mark.parametrize("assignor", ["cooperative-sticky", "range"])
+@pytest.mark.parametrize("client", ["kafka-python", "confluent"])
+def test_partitions_that_are_added_while_a_named_worker_is_away_are_read(kafka, tmp_path, assignor, client):
+    """The group keeps what it had for the name; the worker sees that nobody reads the rest."""
+    settings = {"session_seconds": 30.0, "assignor": assignor, "client": client}
+    with Application(kafka.address, tmp_path, 1, settings) as application:
+        application.write(list(events(500, 1, seed=5)))
+        first = application.worker("w1")
+        application.until_read()
+        stop(first)
+        application.extend(3)
+        application.write(list(events(500, 3, seed=5, first=500)))
+        second = application.worker("w1", faults=["--look", "0.5"])
+        application.until_read()
+        second.until_said(f"nobody reads partition 1 of {application.events}")
+        stop(second)
+        assert application.differences(to_the_end=True) == []
+
+
 @pytest.fixture
 def two_topics(kafka, tmp_path):
     with Application(kafka.address, tmp_path, PARTITIONS, SHORT) as application:

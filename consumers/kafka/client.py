@@ -66,6 +66,13 @@ class Member(NamedTuple):
     places: tuple[Place, ...]
 
 
+class Group(NamedTuple):
+    """A group: whether it has shared out what it reads, before which nobody owns anything, and its members."""
+
+    settled: bool
+    members: list[Member]
+
+
 class TransactionLostError(Exception):
     """A transaction that is not, and will not be, committed; whoever made it must forget what it was to account for."""
 
@@ -144,6 +151,10 @@ class Reader(Protocol):
 
     def membership(self) -> Any:
         """Return what tells the broker which member this is, as of the last poll: it goes with a commit."""
+        ...
+
+    def rejoin(self) -> None:
+        """Have the group share out anew what there is; what is owned may be taken first, and is then given again."""
         ...
 
     def close(self) -> None:
@@ -242,8 +253,8 @@ class Admin(Protocol):
         """Return what a group has committed; partitions without a committed offset are left out."""
         ...
 
-    def members(self, group: str) -> list[Member]:
-        """Return the members of a group and what they own."""
+    def group(self, name: str) -> Group:
+        """Return a group: its members and what they own; one that is not there has none."""
         ...
 
     def close(self) -> None:

@@ -44,7 +44,7 @@ def progress_of(admin: Admin, group: str, topics: Sequence[str], now: float) -> 
     places = [Place(topic, number) for topic in topics for number in range(partitions_of(admin, topic))]
     committed, begins = admin.committed(group, places), admin.begins(places)
     ends = admin.ends(places)  # asked last: so nothing seems to have been read before it was there
-    owners = {place: member for member in admin.members(group) for place in member.places}
+    owners = {place: member for member in admin.group(group).members for place in member.places}
     found = []
     for place in places:
         held, owner = committed.get(place), owners.get(place)

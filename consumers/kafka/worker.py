@@ -28,7 +28,7 @@ from consumers.kafka.messages import Outputs
 from consumers.kafka.settings import KafkaSettings
 from consumers.kafka.shards import Say, Shards
 
-QUIET_SECONDS = 30.0
+LOOK_SECONDS = 30.0
 _PAUSE_SECONDS = 0.5
 
 
@@ -91,7 +91,8 @@ class Worker:
         self._say = say
         self._owned: set[Place] = set()
         self._ends: dict[Place, int] = {}
-        self._heard = clock()
+        self._looked = clock()
+        self._unowned_before: set[Place] = set()  # when it looked last
         self._missing: float | None = None  # since when a topic has been
         self._reader: Reader
         self._writer: Writer
@@ -136,7 +137,7 @@ class Worker:
             self._transact(polled.messages)
             if self._finished():
                 self._writer.settle()
-            self._listen(polled)
+            self._look_around()
         except (TransactionLostError, UnreachableError) as lost:
             self._start_over(lost)
         except TopicMissingError as missing:
@@ -153,16 +154,31 @@ class Worker:
         except FencedError as fenced:
             raise BrokerError(self._who_fenced()) from fenced
 
-    def _listen(self, polled: Polled) -> None:
-        """Look, where nothing has come for long, whether there is still somewhere that it could come from."""
-        if polled.messages:
-            self._heard = self._clock()
-        elif self._clock() - self._heard > QUIET_SECONDS:
-            self._heard = self._clock()
-            try:
-                self._check_topics()
-            except UnreachableError as error:
-                self._say(f"{error}; trying on")
+    def _look_around(self) -> None:
+        """Look, now and then, whether what is read is still there, and whether all of it is read by somebody.
+
+        What a leader of the group overlooked before it died would be nobody's for ever, since a member that comes back
+        by its static name gets what it had, and does not learn that it leads.
+        """
+        if self._clock() - self._looked <= LOOK_SECONDS:
+            return
+        self._looked = self._clock()
+        try:
+            unowned = self._unowned()
+        except UnreachableError as error:
+            self._say(f"{error}; trying on")
+            return
+        left = sorted(unowned & self._unowned_before)
+        self._unowned_before = unowned - set(left)
+        if left:
+            self._say(f"nobody reads partition {left[0].partition} of {left[0].topic}: sharing out anew")
+            self._reader.rejoin()
+
+    def _unowned(self) -> set[Place]:
+        """Return the partitions that nobody owns, though the group has shared out what there is."""
+        group = self._admin.group(self._group)
+        there = {Place(topic, number) for topic in self._topics for number in range(partitions_of(self._admin, topic))}
+        return there.difference(*(member.places for member in group.members)) if group.settled else set()
 
     def _change(self, polled: Polled) -> None:
         """Give up what was taken from this worker, and take over what was given to it."""
@@ -257,7 +273,7 @@ class Worker:
 
     def _who_fenced(self) -> str:
         """Say who has taken over the name of this worker."""
-        members = [member for member in self._admin.members(self._group) if member.name == self._kafka.worker]
+        members = [member for member in self._admin.group(self._group).members if member.name == self._kafka.worker]
         by = f"another process at {members[0].host}" if members else "another process"
         return (
             f"worker {self._kafka.worker} of {self._group} has been taken over by {by}, which has the same name: "

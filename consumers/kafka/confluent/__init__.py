@@ -41,6 +41,7 @@ class Confluent:
             "session.timeout.ms": _milliseconds(settings.session_seconds),
             "heartbeat.interval.ms": _milliseconds(min(3.0, settings.session_seconds / 3)),
             "max.poll.interval.ms": _milliseconds(RESTORE_SECONDS),
+            "topic.metadata.refresh.interval.ms": 10_000,  # so soon are partitions read that were added
         }
         if name:
             options["group.instance.id"] = name

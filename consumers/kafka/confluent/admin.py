@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from consumers.kafka import failures
-from consumers.kafka.client import Committed, Member, Place, TopicMissingError, partitions_of
+from consumers.kafka.client import Committed, Group, Member, Place, TopicMissingError, partitions_of
 from consumers.kafka.confluent.names import (
     AdminClient,
     ConfigResource,
+    ConsumerGroupState,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
@@ -118,17 +119,17 @@ class ConfluentAdmin:
 
         return self._asked(ask, f"looking at the offsets of the group {group}", group=group) if places else {}
 
-    def members(self, group: str) -> list[Member]:
-        """Return the members of a group and what they own."""
+    def group(self, name: str) -> Group:
+        """Return a group: its members and what they own; one that is not there has none."""
 
-        def ask() -> list[Member]:
+        def ask() -> Group:
             try:
-                found = self._client.describe_consumer_groups([group])[group].result(WAIT_SECONDS)
+                found = self._client.describe_consumer_groups([name])[name].result(WAIT_SECONDS)
             except KafkaException as error:
                 if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
-                    return []
+                    return Group(settled=False, members=[])
                 raise
-            return [
+            members = [
                 Member(
                     member.group_instance_id or member.client_id,
                     member.host.lstrip("/"),
@@ -136,8 +137,9 @@ class ConfluentAdmin:
                 )
                 for member in found.members
             ]
+            return Group(found.state == ConsumerGroupState.STABLE, members)
 
-        return self._asked(ask, f"looking at the group {group}", group=group)
+        return self._asked(ask, f"looking at the group {name}", group=name)
 
     def close(self) -> None:
         """Close: the library does so when nobody holds it any more."""

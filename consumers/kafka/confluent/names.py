@@ -5,6 +5,7 @@ Law: what the library calls otherwise one day, or keeps elsewhere, is mended her
 
 from confluent_kafka import (
     Consumer,
+    ConsumerGroupState,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
@@ -25,6 +26,7 @@ __all__ = [
     "AdminClient",
     "ConfigResource",
     "Consumer",
+    "ConsumerGroupState",
     "ConsumerGroupTopicPartitions",
     "IsolationLevel",
     "KafkaError",

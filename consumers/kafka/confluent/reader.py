@@ -3,6 +3,7 @@
 Law: what is given is not read before it is started; the membership told is never newer than the partitions told.
 """
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,11 +46,14 @@ class ConfluentReader:
         self._renewed = -math.inf  # when it was last seen to be another one than before
         self._consumer = self._make()
         self._reading = Reading(self._settings, self._consumer, self._group, self._headers)
+        self._subscribe()
+
+    def _subscribe(self) -> None:
         self._consumer.subscribe(self._topics, on_assign=self._given, on_revoke=self._taken, on_lost=self._taken)
 
     def _join_anew(self) -> None:
         """Join once more, as somebody new of the same name: all that was owned is taken."""
-        self._consumer.close()
+        self.close()
         self._ownership.take_all()  # the library has not told of it where it was closed before it could
         self._join()
 
@@ -156,8 +160,21 @@ class ConfluentReader:
         """Return what tells the broker which member this is, as of the last poll: it goes with a commit."""
         return self._membership
 
+    def rejoin(self) -> None:
+        """Have the group share out anew what there is; all that is owned is taken first, and is then given again."""
+        self._consumer.unsubscribe()
+        self._subscribe()
+
     def close(self) -> None:
-        """Leave the group (a member with a static name only goes silent), and close."""
+        """Leave the group (a member with a static name only goes silent), and close.
+
+        The library waits for itself for ever where it is closed while it has a word of what was given still to say
+        (librdkafka 2.16), so it says all that it has to before.
+        """
+        with contextlib.suppress(KafkaException, RuntimeError):  # it was fenced, or closed
+            self._consumer.unsubscribe()
+            while self._consumer.consume(self._settings.commit_records, 0):
+                pass
         self._consumer.close()
 
 

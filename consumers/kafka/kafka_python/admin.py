@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from consumers.kafka import failures
-from consumers.kafka.client import Committed, Member, Place, TopicMissingError, partitions_of
+from consumers.kafka.client import Committed, Group, Member, Place, TopicMissingError, partitions_of
 from consumers.kafka.groups import note_of
 from consumers.kafka.kafka_python.names import ConfigResource, KafkaAdminClient, OffsetSpec, errors
 from consumers.kafka.kafka_python.words import as_partition, as_place, reason, refused
@@ -110,14 +110,14 @@ class KafkaPythonAdmin:
 
         return self._asked(ask, f"looking at the offsets of the group {group}", group=group) if places else {}
 
-    def members(self, group: str) -> list[Member]:
-        """Return the members of a group and what they own."""
+    def group(self, name: str) -> Group:
+        """Return a group: its members and what they own; one that is not there has none."""
 
-        def ask() -> list[Member]:
-            found = self._client.describe_groups([group])[group]
-            return [_member(member) for member in found["members"]]
+        def ask() -> Group:
+            found = self._client.describe_groups([name])[name]
+            return Group(found["group_state"] == "Stable", [_member(member) for member in found["members"]])
 
-        return self._asked(ask, f"looking at the group {group}", group=group)
+        return self._asked(ask, f"looking at the group {name}", group=name)
 
     def close(self) -> None:
         """Close."""

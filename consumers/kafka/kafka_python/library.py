@@ -21,6 +21,7 @@ from consumers.kafka.kafka_python.names import (
 from consumers.kafka.kafka_python.words import NO_LOGIN, milliseconds
 
 CLOSE_SECONDS = 5.0
+LEARN_SECONDS = 5.0
 
 
 class LastWord(logging.Handler):
@@ -107,6 +108,19 @@ class Consumer(KafkaConsumer):  # type: ignore[misc]  # untyped
         """Return the next offset to be read of each partition that has one; marks of transactions are passed over."""
         states = self._subscription.assignment.items()
         return {partition: state.position.offset for partition, state in states if state.position is not None}
+
+    def learn_of_topics(self) -> None:
+        """Learn which partitions there are of the topics that were subscribed to.
+
+        A leader shares out what it knows of. Were that nothing yet, and it died before it knew more, its group would
+        be left with nothing, and nobody in it to notice: whoever comes back by a static name is not told that it leads.
+        """
+        with contextlib.suppress(errors.KafkaError):  # then it is told later, and joins again
+            self._net.run(self._manager.wait_for, self._cluster.request_update(), milliseconds(LEARN_SECONDS))
+
+    def rejoin(self) -> None:
+        """Join the group once more at the next poll."""
+        self._coordinator.request_rejoin()
 
     def was_replaced(self) -> bool:
         """Return whether a heartbeat was told that the static name is another's; that alone ends a member's own."""

@@ -38,6 +38,7 @@ class KafkaPythonReader:
         self._ends: dict[TopicPartition, int] = {}  # of what is being read: how far has been told
         self._membership: Any = None
         consumer.subscribe(list(topics), listener=_Listener(consumer, self._ownership))
+        consumer.learn_of_topics()
 
     def poll(self, seconds: float) -> Polled:
         """Return what came, waiting no longer than so many seconds for something to come."""
@@ -91,6 +92,10 @@ class KafkaPythonReader:
     def membership(self) -> Any:
         """Return what tells the broker which member this is, as of the last poll: it goes with a commit."""
         return self._membership
+
+    def rejoin(self) -> None:
+        """Have the group share out anew what there is; what is owned may be taken first, and is then given again."""
+        self._consumer.rejoin()
 
     def close(self) -> None:
         """Leave the group (a member with a static name only goes silent), and close."""
