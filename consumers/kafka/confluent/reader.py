@@ -168,14 +168,15 @@ class ConfluentReader:
     def close(self) -> None:
         """Leave the group (a member with a static name only goes silent), and close.
 
-        The library waits for itself for ever where it is closed while it has a word of what was given still to say
-        (librdkafka 2.16), so it says all that it has to before.
+        What was given and not told yet is told before: what the library has still to tell while it closes may have it
+        wait for itself for ever (librdkafka 2.16), or fail where all that is left to do is done.
         """
         with contextlib.suppress(KafkaException, RuntimeError):  # it was fenced, or closed
-            self._consumer.unsubscribe()
+            self._consumer.pause(self._consumer.assignment())  # so that there is an end to what comes
             while self._consumer.consume(self._settings.commit_records, 0):
                 pass
-        self._consumer.close()
+        with contextlib.suppress(KafkaError):  # type: ignore[arg-type]  # the library raises it, no exception as it is
+            self._consumer.close()
 
 
 class ConfluentTail:
