@@ -26,8 +26,7 @@ def test_states_and_outputs_are_as_without_faults(tmp_path, client, events, kill
 def test_the_same_is_noticed_of_workers_that_promise_less(tmp_path):
     """Outputs that are committed before the offsets they came from are there twice after a kill between the two."""
     faults = {"kills": 0, "steps": ("after offsets",), "restarts": 0, "freezes": 0}
-    plan = Plan(
-        events=2_000, snapshot_records=1_000_000, control=True, **faults
-    )  # a restored state says itself where it ends
+    # No states but the first, each of which says itself up to where it was read.
+    plan = Plan(events=2_000, snapshot_records=1_000_000, control=True, **faults)
     differences = wreak(plan, tmp_path).differences
     assert any("more than once" in difference.what for difference in differences)

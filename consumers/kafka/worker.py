@@ -172,6 +172,7 @@ class Worker:
         self._unowned_before = unowned - set(left)
         if left:
             self._say(f"nobody reads partition {left[0].partition} of {left[0].topic}: sharing out anew")
+            self._writer.settle()  # as the member that this worker still is
             self._reader.rejoin()
 
     def _unowned(self) -> set[Place]:
