@@ -97,9 +97,9 @@ def unique():
     return f"name-{uuid4().hex[:12]}"
 
 
-def share(readers, enough):
-    """Poll members of a group until what each owns is enough; return what each owns."""
-    owned = [set() for _ in readers]
+def share(readers, enough, owned=None):
+    """Poll members of a group until what each owns, from what it owned before, is enough; return what each owns."""
+    owned = owned or [set() for _ in readers]
 
     def polled():
         for number, reader in enumerate(readers):
@@ -301,14 +301,8 @@ def test_what_was_added_while_a_named_member_was_away_is_given_when_it_joins_onc
     owned = given(second, topics)
     assert admin.group(group).settled
     second.rejoin()
-
-    def all_owned():
-        got = second.poll(0.05)
-        owned.difference_update(got.taken)
-        owned.update(got.given)
-        return owned == {Place(name, number) for name in names for number in range(3)}
-
-    until(all_owned, "what was added is given")
+    there = {Place(name, number) for name in names for number in range(3)}
+    share([second], lambda now: now[0] == there, [owned])
 
 
 @pytest.mark.parametrize("when", ["members", "settled"])
